@@ -1,0 +1,61 @@
+// src/ to dist/: the compiler, then the SQL files beside what reads them. Built aside and put in place by two renames, so
+// that whoever runs from dist/ meanwhile never sees half of it.
+
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, "dist");
+// A sibling of dist/, so that source maps keep their relative paths when it is renamed.
+const fresh = join(root, `dist-${process.pid}`);
+const stale = join(root, `dist-${process.pid}-old`);
+
+try {
+  if (compile()) {
+    copySql();
+    const cli = join(fresh, "cli", "main.js");
+    if (existsSync(cli)) chmodSync(cli, 0o755); // npm does so when it installs; a checkout has only us
+    putInPlace();
+    if (!process.argv.includes("--quiet")) console.log("built dist/");
+  } else {
+    process.exitCode = 1;
+  }
+} finally {
+  for (const folder of [fresh, stale]) rmSync(folder, { recursive: true, force: true });
+}
+
+/** @returns {boolean} false when a source has a type error, which the compiler has then printed */
+function compile() {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const args = [tsc, "--project", join(root, "tsconfig.build.json"), "--outDir", fresh];
+  return spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" }).status === 0;
+}
+
+function copySql() {
+  const source = join(root, "src");
+  for (const file of readdirSync(source, { recursive: true, encoding: "utf8" })) {
+    if (file.endsWith(".sql")) cpSync(join(source, file), join(fresh, file));
+  }
+}
+
+function putInPlace() {
+  unless(["ENOENT"], () => renameSync(dist, stale));
+  // Should another build of the same sources be quicker, its dist/ is as good as ours.
+  unless(["ENOTEMPTY", "EEXIST"], () => renameSync(fresh, dist));
+}
+
+/**
+ * Runs `act`, passing over the errors whose codes are given.
+ *
+ * @param {string[]} codes
+ * @param {() => void} act
+ */
+function unless(codes, act) {
+  try {
+    act();
+  } catch (error) {
+    if (!codes.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? "")) throw error;
+  }
+}

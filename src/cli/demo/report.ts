@@ -1,0 +1,47 @@
+/** What the processes of the demo tell its narrator. */
+
+export type Who = "A" | "B";
+
+export type Step =
+  | "given-back"
+  | "claimed"
+  | "paid"
+  | "freezing"
+  | "resumed"
+  | "renewal"
+  | "completion"
+  | "write"
+  | "payment-repeated"
+  | "waiting";
+
+export interface Report {
+  readonly step: Step;
+  /** As the store or the destination answered: `applied`, `stale`, `refused`, `replayed`. */
+  readonly outcome: string;
+  /** The generation that was shown, or got. */
+  readonly generation: number;
+  /** The generation that was current where it was refused. */
+  readonly current?: number;
+  /** For a claim: who held the job before. */
+  readonly previous?: { readonly generation: number; readonly endedAgoMs: number };
+  /** Why the store refused. */
+  readonly reason?: string;
+  /** How long a frozen process was away, by its own clock. */
+  readonly awayMs?: number;
+  /** The payment provider's answer. */
+  readonly receipt?: string;
+}
+
+/** The story's constants. Short, so that the reader waits for one lease only; everything else is immediate. */
+export const LEASE_MS = 1_500;
+export const QUEUE = "credit-account";
+/** The first claim of the story itself has the number after these. */
+export const EARLIER_GENERATIONS = 6;
+
+export interface PlayerArguments {
+  readonly who: Who;
+  readonly store: string;
+  readonly destination: string;
+  /** B only: the process to wake should the narrator be killed while A is frozen. */
+  readonly wakePid?: number;
+}

@@ -1,0 +1,63 @@
+/**
+ * Where the command line writes: data on stdout, words on stderr. Tables are drawn on a terminal only; elsewhere the
+ * same rows come with tabs between the columns, so that `cut` and `awk` can read them.
+ */
+
+import { shortDuration } from "./duration.ts";
+
+/** One line of data. */
+export function data(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** One JSON document on one line: what `--json` prints. */
+export function json(value: unknown): void {
+  data(JSON.stringify(value));
+}
+
+/** Something said to a person. */
+export function words(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+export function onTerminal(stream: "stdout" | "stderr" = "stdout"): boolean {
+  return process[stream].isTTY === true;
+}
+
+/** Rows under a head, drawn on a terminal, tab-separated elsewhere. */
+export async function table(head: readonly string[], rows: readonly (readonly string[])[]): Promise<void> {
+  if (!onTerminal()) {
+    for (const row of [head, ...rows]) data(row.map((cell) => cell.replaceAll(/[\t\n]/g, " ")).join("\t"));
+    return;
+  }
+  const { default: Table } = await import("cli-table3");
+  const drawn = new Table({ head: [...head], style: { head: [], border: [], compact: true } });
+  drawn.push(...rows.map((row) => [...row]));
+  data(drawn.toString());
+}
+
+/** A store time: how long ago on a terminal, ISO 8601 elsewhere. `nowMs` is the store's time too (T4). */
+export function time(atMs: number | null, nowMs: number): string {
+  if (atMs === null) return "-";
+  if (!onTerminal()) return new Date(atMs).toISOString();
+  const agoMs = nowMs - atMs;
+  return agoMs >= 0 ? `${shortDuration(agoMs)} ago` : `in ${shortDuration(-agoMs)}`;
+}
+
+/** Resolves when everything written has left the process; it must before `process.exit`. */
+export async function flushed(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) {
+    await new Promise<void>((resolve) => {
+      if (stream.destroyed || stream.writableLength === 0) resolve();
+      else stream.write("", () => resolve());
+    });
+  }
+}
+
+/** `leasehold list | head` is no error: when the reader has gone there is nobody left to write for. */
+export function endQuietlyWhenReaderGoes(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit();
+    throw error;
+  });
+}

@@ -1,0 +1,349 @@
+import { systemWorld } from "../clock/system.ts";
+import type { World } from "../clock/world.ts";
+import { ClosedError, InvalidArgumentError, UniqueConflictError } from "../errors.ts";
+import type { ControlAnswer } from "../protocol/control.ts";
+import type { EnqueueAnswer, NewJob } from "../protocol/enqueue.ts";
+import type { FencingToken, JobId } from "../protocol/identity.ts";
+import type { JournalEntry } from "../protocol/journal.ts";
+import type { CallOptions, ListFilter, QueueCounts, Store, Transaction } from "../stores/store.ts";
+import { drained } from "../worker/drain.ts";
+import { Engine } from "../worker/engine.ts";
+import type { RunCounts } from "../worker/events.ts";
+import { NamedLeases, type WithLeaseOptions } from "../worker/named-leases.ts";
+import { Pruner, type Retention } from "../worker/pruner.ts";
+import { jobsByName, type WorkerOptions, workerSettings } from "../worker/settings.ts";
+import { Worker } from "../worker/worker.ts";
+import type { JobDefinition } from "./define-job.ts";
+import { Enqueuer } from "./enqueuer.ts";
+import type { Lease } from "./handler.ts";
+import { type JobView, jobView } from "./job-view.ts";
+import { lineOf } from "./lines.ts";
+import { type Log, limited, stderrLog } from "./log.ts";
+import { checkCount, checkName } from "./names.ts";
+import { idOf, type JobOptions, newJob } from "./new-job.ts";
+import { Results } from "./results.ts";
+import { checkMaxBytes, DEFAULT_MAX_INPUT_BYTES } from "./storable.ts";
+
+export interface LeaseholdOptions {
+  /** Where jobs and leases live; closed with this client. */
+  readonly store: Store;
+  /** Time, timers, randomness and ids; tests bring their own. */
+  readonly world?: World;
+  /** Told of warnings and errors. Default: a line each on stderr, at most one a second of a kind. */
+  readonly log?: Log;
+  /** How long one call to the store may take, ms. Default 5,000. */
+  readonly callTimeoutMs?: number;
+  /** The longest JSON text of an input or result, bytes. Default 1 MiB. */
+  readonly maxInputBytes?: number;
+  /** For how long ended jobs are kept, ms. Default: failed ones 30 days, others 7. */
+  readonly retentionMs?: Partial<Retention>;
+}
+
+export interface EnqueueOptions extends JobOptions {
+  /** The caller's open transaction on the same store: the job is there when it commits. */
+  readonly tx?: Transaction;
+}
+
+declare const result: unique symbol;
+
+/** What became of an enqueued job; it knows its result's type, for `result`. */
+export type Enqueued<Result = unknown> = EnqueueAnswer & { readonly [result]?: Result };
+
+type InputOf<Job> = Job extends JobDefinition<infer Input, unknown> ? Input : never;
+type InputArgument<Input> = undefined extends Input ? { readonly input?: Input } : { readonly input: Input };
+
+/** One member of `enqueueMany`. */
+export type EnqueueEntry<Job extends JobDefinition = JobDefinition> = JobOptions & {
+  readonly job: Job;
+} & InputArgument<InputOf<Job>>;
+
+/** A job's id, or the answer that named it. */
+export type JobRef<Result = unknown> = string | Enqueued<Result>;
+
+type Each<Refs, Answer> = Refs extends readonly unknown[] ? Answer[] : Answer;
+
+const DAY_MS = 86_400_000;
+const IDS_PER_CALL = 500;
+
+/** The door to one store: enqueue jobs, look at them, act on them, work on them. Many may share a store. */
+export class Leasehold {
+  readonly store: Store;
+  readonly #world: World;
+  readonly #log: Log;
+  readonly #call: CallOptions;
+  readonly #maxInputBytes: number;
+  readonly #retention: Retention;
+  readonly #enqueuer: Enqueuer;
+  readonly #results: Results;
+  readonly #leases: NamedLeases;
+  readonly #workers = new Set<Worker>();
+  #closing: Promise<void> | undefined;
+
+  /** @throws {InvalidArgumentError} naming the option that cannot be used */
+  constructor(options: LeaseholdOptions) {
+    const { store, callTimeoutMs = 5_000, maxInputBytes = DEFAULT_MAX_INPUT_BYTES } = options;
+    if (typeof store?.claim !== "function") {
+      throw new InvalidArgumentError("store", store, "a store, such as sqlite(path) from leasehold/sqlite");
+    }
+    checkCount("callTimeoutMs", callTimeoutMs);
+    checkMaxBytes(maxInputBytes);
+    this.store = store;
+    this.#world = options.world ?? systemWorld();
+    this.#log = limited(options.log ?? stderrLog, this.#world.clock);
+    this.#call = { timeoutMs: callTimeoutMs };
+    this.#maxInputBytes = maxInputBytes;
+    this.#retention = { completedMs: 7 * DAY_MS, failedMs: 30 * DAY_MS, ...options.retentionMs };
+    this.#enqueuer = new Enqueuer(store, callTimeoutMs);
+    this.#results = new Results(this.#world, store, callTimeoutMs);
+    this.#leases = new NamedLeases(this.#world, store, this.#log, callTimeoutMs);
+  }
+
+  /** Opens the store and migrates it; every other call does so when it is the first. */
+  open(): Promise<void> {
+    return this.store.open();
+  }
+
+  // --- enqueue ---
+
+  /**
+   * Hands one job to the store (C1). When it resolves the job is there, or, with `tx`, will be when that commits.
+   *
+   * @throws {SchemaMismatchError | UnstorableValueError | InvalidArgumentError} nothing was written
+   * @throws {UniqueConflictError} the key is taken, and `onConflict` is `"throw"`
+   * @throws {UnknownOutcomeError} no answer, twice: it may be there; repeating the call with a `jobId` is safe
+   */
+  async enqueue<Input, Result>(
+    job: JobDefinition<Input, Result>,
+    ...[input, options = {}]: undefined extends Input
+      ? [input?: Input, options?: EnqueueOptions]
+      : [input: Input, options?: EnqueueOptions]
+  ): Promise<Enqueued<Result>> {
+    this.#assertOpen();
+    const { tx } = options;
+    const made = newJob(job as JobDefinition, input, options, this.#world, this.#maxInputBytes);
+    const row = made instanceof Promise ? await made : made;
+    const answer =
+      tx === undefined ? await this.#enqueuer.one(row) : (await this.#enqueuer.many([row], tx))[0];
+    if (answer === undefined) throw new Error("The store answered for no job.");
+    if (answer.outcome === "conflict") {
+      throw new UniqueConflictError(job.name, row.unique?.key ?? "", answer.jobId, answer.state);
+    }
+    return answer;
+  }
+
+  /**
+   * Hands many jobs to the store, an answer for each in their order. All are checked before any is sent. With `tx` all
+   * are written or none; without, each call of up to 1,000 is a transaction of its own, so after an error repeat the
+   * whole with the same `jobId`s. A taken key with `onConflict: "throw"` is an answer here, `conflict`: others go in.
+   */
+  async enqueueMany<const Jobs extends readonly JobDefinition[]>(
+    entries: { readonly [Index in keyof Jobs]: EnqueueEntry<Jobs[Index]> },
+    options: { readonly tx?: Transaction } = {},
+  ): Promise<EnqueueAnswer[]> {
+    this.#assertOpen();
+    const rows: NewJob[] = [];
+    for (const [i, entry] of (entries as readonly EnqueueEntry[]).entries()) {
+      const made = newJob(
+        entry.job,
+        entry.input,
+        entry,
+        this.#world,
+        this.#maxInputBytes,
+        `entries[${i}].input`,
+      );
+      rows.push(made instanceof Promise ? await made : made);
+    }
+    return this.#enqueuer.many(rows, options.tx);
+  }
+
+  // --- look ---
+
+  /** The job, live or ended; undefined when there is none of this id (any more). */
+  async get(job: JobRef): Promise<JobView | undefined> {
+    return (await this.getMany([job]))[0];
+  }
+
+  async getMany(jobs: readonly JobRef[]): Promise<(JobView | undefined)[]> {
+    const records = await this.#each(jobs, (ids) => this.store.get(ids, this.#call));
+    return records.map((record) => record && jobView(record));
+  }
+
+  /** Newest first. Pass the answer's `before` for the next page; it is undefined after the last. */
+  async list(
+    filter: ListFilter = {},
+    page: { readonly limit?: number; readonly before?: number } = {},
+  ): Promise<{ readonly jobs: readonly JobView[]; readonly before: number | undefined }> {
+    const { limit = 100, before } = page;
+    checkCount("limit", limit);
+    const found = await this.store.list(
+      filter,
+      before === undefined ? { limit } : { limit, before },
+      this.#call,
+    );
+    return { jobs: found.jobs.map(jobView), before: found.before };
+  }
+
+  /** How many jobs of each queue are in which state. */
+  counts(): Promise<readonly QueueCounts[]> {
+    return this.store.counts(this.#call);
+  }
+
+  /** What happened to the lease of a job (its id) or of any line (`lease:nightly-report`), oldest first. */
+  async journal(jobOrLine: JobRef): Promise<readonly JournalEntry[]> {
+    return this.store.journal(lineOf(jobOrLine), this.#call);
+  }
+
+  /**
+   * Waits until the job has ended, and resolves to what it returned (`undefined` for nothing).
+   *
+   * @param options `timeoutMs`: how long at most; default: no limit
+   * @throws {JobNotCompletedError} it ended as failed or cancelled; the cause is the stored error
+   * @throws {WaitTimeoutError} it goes on
+   * @throws {GoneError} there is no such job (any more)
+   */
+  async result<Result = unknown>(
+    job: JobRef<Result>,
+    options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<Result> {
+    this.#assertOpen();
+    return (await this.#results.wait(idOf(job), options.timeoutMs, options.signal)) as Result;
+  }
+
+  // --- act (C13, C14, C18); each takes one job or several ---
+
+  /** A waiting job ends; a running one's handler hears of it with the next renewal, and the answer says `pending`. */
+  cancel<Refs extends JobRef | readonly JobRef[]>(jobs: Refs): Promise<Each<Refs, ControlAnswer>> {
+    return this.#act(jobs, (ids) => this.store.cancel(ids, this.#call));
+  }
+
+  /** Takes the job from its owner, who is stale from now on; `token` may be advanced at the job's destinations. */
+  revoke<Refs extends JobRef | readonly JobRef[]>(
+    jobs: Refs,
+  ): Promise<Each<Refs, ControlAnswer & { readonly token?: FencingToken }>> {
+    return this.#act(jobs, (ids) => this.store.revoke(ids, this.#call));
+  }
+
+  /** Sets an ended job to `ready`. `again`: finished effects are done anew, under a new run number. */
+  retry<Refs extends JobRef | readonly JobRef[]>(
+    jobs: Refs,
+    options: { readonly again?: boolean } = {},
+  ): Promise<Each<Refs, ControlAnswer>> {
+    return this.#act(jobs, (ids) => this.store.retry(ids, options.again ?? false, this.#call));
+  }
+
+  /** Removes the job and its history; never one that is leased. */
+  delete<Refs extends JobRef | readonly JobRef[]>(jobs: Refs): Promise<Each<Refs, ControlAnswer>> {
+    return this.#act(jobs, (ids) => this.store.delete(ids, this.#call));
+  }
+
+  /** Claims skip the queue from now on; what runs goes on. */
+  async pauseQueue(queue: string): Promise<void> {
+    checkName("queue", queue);
+    await this.store.pause(queue, true, this.#call);
+  }
+
+  async resumeQueue(queue: string): Promise<void> {
+    checkName("queue", queue);
+    await this.store.pause(queue, false, this.#call);
+  }
+
+  // --- work ---
+
+  /** Starts to claim and run these jobs, until the worker is stopped or this client closed. */
+  work(jobs: readonly JobDefinition[], options: WorkerOptions = {}): Worker {
+    const pruner = new Pruner(this.#world, this.store, this.#log, this.#retention, this.#call.timeoutMs);
+    return this.#worker(this.#engine(jobs, options), pruner);
+  }
+
+  /**
+   * Runs these jobs until nothing is due for them and nothing runs here; resolves to what became of the runs. Delayed
+   * jobs, and those that other workers hold, are not waited for.
+   *
+   * @param options as for `work`; `signal` ends it early, with a graceful stop
+   */
+  async drain(
+    jobs: readonly JobDefinition[],
+    options: WorkerOptions & { readonly signal?: AbortSignal } = {},
+  ): Promise<RunCounts> {
+    const engine = this.#engine(jobs, options);
+    return drained(this.#worker(engine, undefined), engine, options.signal);
+  }
+
+  /**
+   * Calls `fn` while this process holds the named lease, then gives it up. `fn` decides how it ends: what it returns or
+   * throws comes out, also when the lease was lost meanwhile; `lease.signal` fires then, and `lease.state` says so.
+   * A lease is temporary: give every effect `lease.token`.
+   *
+   * @throws {LeaseHeldError} somebody else held it for all of `waitMs`
+   */
+  withLease<Result>(
+    name: string,
+    options: WithLeaseOptions,
+    fn: (lease: Lease) => Promise<Result> | Result,
+  ): Promise<Result> {
+    return this.#leases.with(name, options, fn);
+  }
+
+  /** Stops the workers, gives up the leases, closes the store. Closing twice is fine. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...[...this.#workers].map((worker) => worker.stop()), this.#leases.close()]);
+    this.#results.close(new ClosedError("Leasehold"));
+    await this.store.close();
+  }
+
+  #engine(jobs: readonly JobDefinition[], options: WorkerOptions): Engine {
+    this.#assertOpen();
+    const byName = jobsByName(jobs);
+    const shared = { callTimeoutMs: this.#call.timeoutMs, maxResultBytes: this.#maxInputBytes };
+    const engine = new Engine(
+      this.store,
+      this.#world,
+      this.#log,
+      byName,
+      workerSettings(byName, options, shared),
+    );
+    engine.onEnded = (id) => this.#results.ended(id);
+    return engine;
+  }
+
+  #worker(engine: Engine, pruner: Pruner | undefined): Worker {
+    const worker = new Worker(engine, pruner, (stopped) => this.#workers.delete(stopped));
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  async #act<Refs extends JobRef | readonly JobRef[], Answer>(
+    jobs: Refs,
+    call: (ids: readonly JobId[]) => Promise<readonly Answer[]>,
+  ): Promise<Each<Refs, Answer>> {
+    const several = typeof jobs === "object" && Array.isArray(jobs);
+    const answers = await this.#each(several ? jobs : [jobs as JobRef], call);
+    return (several ? answers : answers[0]) as Each<Refs, Answer>;
+  }
+
+  async #each<Answer>(
+    jobs: readonly JobRef[],
+    call: (ids: readonly JobId[]) => Promise<readonly Answer[]>,
+  ): Promise<Answer[]> {
+    this.#assertOpen();
+    const ids = jobs.map(idOf);
+    const answers: Answer[] = [];
+    for (let start = 0; start < ids.length; start += IDS_PER_CALL) {
+      answers.push(...(await call(ids.slice(start, start + IDS_PER_CALL))));
+    }
+    return answers;
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new ClosedError("Leasehold");
+  }
+}

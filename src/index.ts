@@ -1,0 +1,61 @@
+export {
+  defineJob,
+  isJobDefinition,
+  type JobDefaults,
+  type JobDefinition,
+  type JobSpec,
+  type UniqueKey,
+} from "./client/define-job.ts";
+export type { Lease, RunContext, RunningJob } from "./client/handler.ts";
+export type { JobView, StoredError } from "./client/job-view.ts";
+export {
+  type Enqueued,
+  type EnqueueEntry,
+  type EnqueueOptions,
+  type JobRef,
+  Leasehold,
+  type LeaseholdOptions,
+} from "./client/leasehold.ts";
+export type { Log, LogEntry } from "./client/log.ts";
+export type { JobOptions } from "./client/new-job.ts";
+export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
+export {
+  AlreadySettledError,
+  ClosedError,
+  type EndOfTrust,
+  FinalError,
+  GoneError,
+  InvalidArgumentError,
+  InvalidTransactionError,
+  JobNotCompletedError,
+  LeaseEndedError,
+  LeaseHeldError,
+  LeaseholdError,
+  type LeaseholdErrorOptions,
+  LeaseNotTrustedError,
+  SchemaMismatchError,
+  SchemaVersionError,
+  StaleLeaseError,
+  StoreBusyError,
+  StoreUnusableError,
+  TransactionBodyError,
+  UniqueConflictError,
+  UnknownOutcomeError,
+  UnstorableValueError,
+  WaitTimeoutError,
+} from "./errors.ts";
+export type { Previous } from "./protocol/claim.ts";
+export type { ControlAnswer } from "./protocol/control.ts";
+export type { EnqueueAnswer, OnConflict } from "./protocol/enqueue.ts";
+export type { FencingToken, Generation, JobId, Line, Owner } from "./protocol/identity.ts";
+export type { EndReason, JobState } from "./protocol/job.ts";
+export type { JournalEntry, JournalKind } from "./protocol/journal.ts";
+export type { Gone, Refusal, Stale, StaleReason } from "./protocol/outcome.ts";
+export type { Backoff } from "./protocol/retry.ts";
+export type { TrustState } from "./protocol/trust.ts";
+export type { ListFilter, QueueCounts, Store, Transaction, Tx } from "./stores/store.ts";
+export type { RunCounts, RunRef, WorkerEvents } from "./worker/events.ts";
+export type { WithLeaseOptions } from "./worker/named-leases.ts";
+export type { Retention } from "./worker/pruner.ts";
+export type { WorkerOptions } from "./worker/settings.ts";
+export type { Worker } from "./worker/worker.ts";

@@ -1,0 +1,200 @@
+/**
+ * The invariants that can be judged from rows and records (acceptance list I1 to I23): each stands here once, with its
+ * number in its name, and every test tier asks it. A checker answers undefined when the invariant holds, else what
+ * broke it.
+ */
+
+import type { Admission } from "./destination-rule.ts";
+import { epochStart, type FloorState, floorOf, raised } from "./floor.ts";
+import type { Fence, FencingToken, Generation, JobId, Line } from "./identity.ts";
+import { isDue } from "./claim.ts";
+import { isEnded, isExpired, type JobRecord, startsInFuture } from "./job.ts";
+
+/** What was done to a job. `expire` is C12, and the end of a lapsed lease with a pending cancel. */
+export type Operation =
+  | "enqueue"
+  | "replace"
+  | "claim"
+  | "renew"
+  | "complete"
+  | "fail"
+  | "release"
+  | "write"
+  | "heal"
+  | "expire"
+  | "rebase"
+  | "cancel"
+  | "revoke"
+  | "retry"
+  | "delete";
+
+/** One change of one row. A refused operation is none. */
+export interface Transition {
+  readonly operation: Operation;
+  readonly before: JobRecord | undefined;
+  readonly after: JobRecord | undefined;
+  /** The store's time at which it happened. */
+  readonly nowMs: number;
+  readonly floor: FloorState;
+  /** What the owner showed, for the operations of owners. */
+  readonly fence?: Fence;
+  /** Heal only. */
+  readonly mark?: Generation;
+}
+
+type Verdict = string | undefined;
+
+const verdict = (holds: boolean, invariant: string, what: () => string): Verdict =>
+  holds ? undefined : `${invariant}: ${what()}`;
+
+const RAISES: readonly Operation[] = ["claim", "expire", "revoke", "retry"];
+const ENDS_A_RUN: readonly Operation[] = ["complete", "fail", "release"];
+
+/** I1: no token is granted twice. `grants` are those of claims, in any order. */
+export function i1TokenUnique(grants: readonly Pick<FencingToken, "line" | "generation">[]): Verdict {
+  const seen = new Set<string>();
+  for (const { line, generation } of grants) {
+    const token = `${line} ${generation}`;
+    if (seen.has(token)) return `I1: ${token} was granted twice`;
+    seen.add(token);
+  }
+  return undefined;
+}
+
+/** I2: a raise goes to max(generation, floor) + 1, a heal to the mark; nothing else changes a generation. */
+export function i2GenerationSteps({ operation, before, after, floor, mark }: Transition): Verdict {
+  if (before === undefined || after === undefined) return undefined;
+  const { generation } = before;
+  let expected: number = generation;
+  if (RAISES.includes(operation)) expected = raised(generation, floorOf(floor));
+  else if (operation === "heal") {
+    // With a resource it is the resource's line that was refused, and the job's generation is lifted to the floor only.
+    expected = Math.max(generation, floorOf(floor), before.resource === null ? (mark ?? 0) : 0);
+  }
+  const holds = after.generation === expected && after.generation >= generation;
+  return verdict(holds, "I2", () => `${operation} took generation ${generation} to ${after.generation}, not ${expected}`);
+}
+
+/** I3: a claim takes what is ready and due, or a lease that has expired. */
+export function i3LegalClaim({ operation, before, nowMs }: Transition): Verdict {
+  if (operation !== "claim") return undefined;
+  const legal = before !== undefined && (isDue(before, nowMs) || (before.state === "leased" && isExpired(before, nowMs)));
+  return verdict(legal, "I3", () => `a job was claimed that is ${before?.state}, until ${before?.leaseUntilMs} at ${nowMs}`);
+}
+
+/** I4: a renewal is its owner's, never shortens the lease but by T5, and reaches one lease from now at most. */
+export function i4LegalRenewal({ operation, before, after, fence, nowMs }: Transition): Verdict {
+  if (operation !== "renew") return undefined;
+  if (before === undefined || after === undefined || !isOwners(before, fence)) return "I4: a stranger renewed";
+  const untilMs = after.leaseUntilMs ?? 0;
+  const beforeMs = before.leaseUntilMs ?? 0;
+  const kept = startsInFuture(before, nowMs) ? untilMs === nowMs + before.leaseMs : untilMs >= beforeMs;
+  return verdict(
+    kept && untilMs <= Math.max(nowMs + before.leaseMs, startsInFuture(before, nowMs) ? 0 : beforeMs),
+    "I4",
+    () => `at ${nowMs} a lease until ${beforeMs} was renewed until ${untilMs}`,
+  );
+}
+
+/** I5: only the current owner ends a run, and only with a generation from after the last loss. */
+export function i5LegalEnd({ operation, before, fence, floor }: Transition): Verdict {
+  if (!ENDS_A_RUN.includes(operation)) return undefined;
+  const legal = before !== undefined && isOwners(before, fence) && before.generation > epochStart(floor);
+  return verdict(legal, "I5", () => `${operation} by generation ${fence?.generation} of a job that is ${before?.state}`);
+}
+
+function isOwners(job: JobRecord, fence: Fence | undefined): boolean {
+  return job.state === "leased" && job.owner === fence?.owner && job.generation === fence.generation;
+}
+
+/** I6: after its end a job changes only by an operator's retry, which raises it, or by being deleted. */
+export function i6TerminalIsFinal({ operation, before, after }: Transition): Verdict {
+  if (before === undefined || !isEnded(before)) return undefined;
+  const legal = operation === "delete" || (operation === "retry" && (after?.generation ?? 0) > before.generation);
+  return verdict(legal, "I6", () => `${operation} changed a job that had ended as ${before.state}`);
+}
+
+/** Every invariant of a single change (I2 to I6), and what broke. */
+export function brokenBy(transition: Transition): string[] {
+  return [i2GenerationSteps, i3LegalClaim, i4LegalRenewal, i5LegalEnd, i6TerminalIsFinal]
+    .map((check) => check(transition))
+    .filter((broken) => broken !== undefined);
+}
+
+/** What a destination decided about an effect, in its own order. */
+export interface Decision {
+  readonly token: FencingToken;
+  readonly admitted: Admission["admitted"];
+}
+
+/** I7: on each line the admitted tokens never fall, and no generation is admitted for two owners (D2). */
+export function i7FenceMonotone(decisions: readonly Decision[]): Verdict {
+  const marks = new Map<Line, FencingToken>();
+  for (const { token, admitted } of decisions) {
+    if (!admitted) continue;
+    const mark = marks.get(token.line);
+    if (mark !== undefined && token.generation < mark.generation) {
+      return `I7: ${token.line}: ${token.generation} was admitted after ${mark.generation}`;
+    }
+    if (mark !== undefined && token.generation === mark.generation && token.owner !== mark.owner) {
+      return `I7: ${token.line}: two owners were admitted with ${token.generation}`;
+    }
+    marks.set(token.line, token);
+  }
+  return undefined;
+}
+
+/** I9: a destination sees no token but those of a grant or a revoke. */
+export function i9NoForeignToken(decisions: readonly Decision[], granted: readonly FencingToken[]): Verdict {
+  const known = new Set(granted.map(({ line, generation, owner }) => `${line} ${generation} ${owner}`));
+  const foreign = decisions.find(({ token: { line, generation, owner } }) => !known.has(`${line} ${generation} ${owner}`));
+  return verdict(foreign === undefined, "I9", () => `${foreign?.token.line} ${foreign?.token.generation} was never granted`);
+}
+
+/** I14: `boundMs` after the last fault no lease lies in the past and no due job waits. */
+export function i14NothingStuck(jobs: readonly JobRecord[], nowMs: number, boundMs: number): Verdict {
+  const stuck = jobs.find(
+    (job) =>
+      isExpired(job, nowMs) || (isDue(job, nowMs) && nowMs - Math.max(job.runAtMs ?? 0, job.createdAtMs) > boundMs),
+  );
+  return verdict(stuck === undefined, "I14", () => `job ${stuck?.jobId} is ${stuck?.state} still`);
+}
+
+/**
+ * I15: a job starts no oftener than its attempts allow, plus what was given back, plus one for each of an operator's
+ * revokes (which keeps the attempt, and still makes the job ready), and anew after a retry.
+ */
+export function i15AttemptsBounded(history: readonly Transition[]): Verdict {
+  const budgets = new Map<JobId, number>();
+  for (const { operation, before, after } of history) {
+    if (after === undefined) continue;
+    const left = budgets.get(after.jobId) ?? after.maxAttempts;
+    if (operation === "claim" && left <= 0) return `I15: job ${after.jobId} started more often than ${after.maxAttempts} times`;
+    if (operation === "claim") budgets.set(after.jobId, left - 1);
+    else if (operation === "retry") budgets.set(after.jobId, after.maxAttempts);
+    else if (operation === "revoke" || (before !== undefined && after.attempt < before.attempt)) budgets.set(after.jobId, left + 1);
+  }
+  return undefined;
+}
+
+/** I5's second half: between two retries a job ends once. */
+export function i5EndsOnce(history: readonly Transition[]): Verdict {
+  const ended = new Set<JobId>();
+  for (const { operation, before, after } of history) {
+    if (after === undefined) continue;
+    if (operation === "retry") ended.delete(after.jobId);
+    else if (isEnded(after) && (before === undefined || !isEnded(before))) {
+      if (ended.has(after.jobId)) return `I5: job ${after.jobId} ended twice`;
+      ended.add(after.jobId);
+    }
+  }
+  return undefined;
+}
+
+/** I23: once a job has ended, its own line admits no token above the one that ended it. */
+export function i23EndIsTheEnd(ended: Pick<FencingToken, "line" | "generation">, later: readonly Decision[]): Verdict {
+  const after = later.find(
+    ({ token, admitted }) => admitted && token.line === ended.line && token.generation > ended.generation,
+  );
+  return verdict(after === undefined, "I23", () => `${ended.line}: ${after?.token.generation} came after the end`);
+}

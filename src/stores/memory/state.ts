@@ -1,0 +1,78 @@
+/** All that a memory store knows: the records of the protocol core, by name. */
+
+import type { FloorState } from "../../protocol/floor.ts";
+import { type Generation, generation, type JobId, type Line } from "../../protocol/identity.ts";
+import type { JobRecord } from "../../protocol/job.ts";
+import type { JournalEntry } from "../../protocol/journal.ts";
+import type { NamedLease } from "../../protocol/named-lease.ts";
+import { epochStart, floorOf } from "../../protocol/floor.ts";
+
+export interface MemoryState {
+  /** Live and ended alike. Records are replaced, never changed in place. */
+  readonly jobs: Map<JobId, JobRecord>;
+  readonly leases: Map<string, NamedLease>;
+  /** When a named lease was last given up, in store time; for pruning. */
+  readonly leaseIdleSinceMs: Map<string, number>;
+  readonly journal: Map<Line, readonly JournalEntry[]>;
+  readonly paused: Set<string>;
+  /** What callers wrote in their own transactions. */
+  readonly values: Map<string, unknown>;
+  floor: FloorState;
+  nextSeq: number;
+}
+
+export function emptyState(): MemoryState {
+  return {
+    jobs: new Map(),
+    leases: new Map(),
+    leaseIdleSinceMs: new Map(),
+    journal: new Map(),
+    paused: new Set(),
+    values: new Map(),
+    floor: { epoch: 0, deletedGeneration: generation(0) },
+    nextSeq: 1,
+  };
+}
+
+/** A state that can be written without the first one noticing: what a transaction works on. */
+export function draftOf(state: MemoryState): MemoryState {
+  return {
+    jobs: new Map(state.jobs),
+    leases: new Map(state.leases),
+    leaseIdleSinceMs: new Map(state.leaseIdleSinceMs),
+    journal: new Map(state.journal),
+    paused: new Set(state.paused),
+    values: new Map(state.values),
+    floor: state.floor,
+    nextSeq: state.nextSeq,
+  };
+}
+
+/** One write on the store: the state it changes, and the store's time, read once (T1). */
+export interface Moment {
+  readonly state: MemoryState;
+  readonly nowMs: number;
+}
+
+export function floorAt({ state }: Moment): Generation {
+  return floorOf(state.floor);
+}
+
+export function epochStartAt({ state }: Moment): Generation {
+  return epochStart(state.floor);
+}
+
+/** The named lease that a job's runs hold, if there is one. */
+export function leaseOf({ state }: Moment, job: JobRecord): NamedLease | undefined {
+  return job.resource === null ? undefined : state.leases.get(job.resource);
+}
+
+export function putJob({ state }: Moment, job: JobRecord): void {
+  state.jobs.set(job.jobId, job);
+}
+
+export function putLease({ state, nowMs }: Moment, lease: NamedLease): void {
+  state.leases.set(lease.name, lease);
+  if (lease.owner === null) state.leaseIdleSinceMs.set(lease.name, nowMs);
+  else state.leaseIdleSinceMs.delete(lease.name);
+}

@@ -1,0 +1,217 @@
+/** C1 and C17. */
+
+import {
+  type EnqueueAnswer,
+  type NewJob,
+  newRecord,
+  onKeyTaken,
+  replacedBy,
+} from "../../protocol/enqueue.ts";
+import { type JobId, jobLine } from "../../protocol/identity.ts";
+import type { EndReason, JobRecord } from "../../protocol/job.ts";
+import { note } from "./journal.ts";
+import { readMoment } from "./moment.ts";
+import { queueId } from "./queues.ts";
+import { phaseOf, stateOf } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+import { findJob, saveJob } from "./transition.ts";
+
+/** Longest input kept in the row itself, in UTF-16 units: every claim and settling rewrites the row. */
+const INLINE_INPUT = 512;
+
+/** Writes the jobs and answers for each; in the caller's transaction or in one of ours. */
+export function enqueue(statements: Statements, jobs: readonly NewJob[]): EnqueueAnswer[] {
+  const { nowMs } = readMoment(statements);
+  const queues = new Map<string, number>();
+  for (const { queue } of jobs) if (!queues.has(queue)) queues.set(queue, queueId(statements, queue));
+  const candidates = jobs.map((job, index) => ({
+    job,
+    index,
+    row: rowOf(job, queues.get(job.queue) as number, nowMs),
+  }));
+  const answers: EnqueueAnswer[] = new Array(jobs.length);
+  // In the order given, which becomes the order of arrival; and of two jobs with one key the first holds it.
+  let plain: Candidate[] = [];
+  for (const candidate of candidates) {
+    if (candidate.job.unique === null) {
+      plain.push(candidate);
+      continue;
+    }
+    enqueuePlain(statements, plain, nowMs, answers);
+    plain = [];
+    answers[candidate.index] = enqueueUnique(statements, candidate, nowMs);
+  }
+  enqueuePlain(statements, plain, nowMs, answers);
+  return answers;
+}
+
+interface Candidate {
+  readonly job: NewJob;
+  readonly index: number;
+  readonly row: NewRow;
+}
+
+/** The columns in the order of the statement `enqueue`. */
+interface NewRow {
+  readonly [column: string]: unknown;
+}
+
+function rowOf(job: NewJob, queue: number, nowMs: number): NewRow {
+  const record = newRecord(job, 0, nowMs);
+  return {
+    job_id: job.jobId,
+    name: job.name,
+    queue,
+    priority: job.priority,
+    phase: phaseOf(record),
+    run_at: record.runAtMs,
+    lease_ms: job.leaseMs,
+    max_attempts: job.maxAttempts,
+    max_run_ms: job.maxRunMs,
+    backoff: job.backoff === null ? null : JSON.stringify(job.backoff),
+    resource: job.resource,
+    unique_key: record.uniqueKey,
+    input: job.input.length > INLINE_INPUT ? null : job.input,
+  };
+}
+
+/** Jobs without a key: those that follow each other and differ in id and input alone go in one statement. */
+function enqueuePlain(
+  statements: Statements,
+  plain: readonly Candidate[],
+  nowMs: number,
+  answers: EnqueueAnswer[],
+): void {
+  for (let from = 0; from < plain.length; ) {
+    let to = from + 1;
+    while (to < plain.length && areAlike(plain[from] as Candidate, plain[to] as Candidate)) to++;
+    enqueueAlike(statements, plain.slice(from, to), nowMs, answers);
+    from = to;
+  }
+}
+
+function areAlike(one: Candidate, other: Candidate): boolean {
+  const { job_id, input, ...settings } = one.row;
+  return Object.entries(settings).every(([column, value]) => other.row[column] === value);
+}
+
+function enqueueAlike(
+  statements: Statements,
+  alike: readonly Candidate[],
+  nowMs: number,
+  answers: EnqueueAnswer[],
+): void {
+  const { job_id, input, ...settings } = (alike[0] as Candidate).row;
+  const lastSeq = alike.length === 1 ? undefined : statements.get<{ seq: number }>("last seq")?.seq;
+  const written =
+    alike.length === 1
+      ? statements.run("enqueue one", { ...settings, job_id, input, now: nowMs })
+      : statements.run("enqueue alike", {
+          ...settings,
+          jobs: JSON.stringify(alike.map(({ row }) => [row["job_id"], row["input"]])),
+          now: nowMs,
+        });
+  // What was not written was there before (C1).
+  const repeats = written < alike.length ? findRepeats(statements, alike, lastSeq) : undefined;
+  for (const { job, index } of alike) {
+    const repeat = repeats?.(job.jobId);
+    answers[index] = repeat ?? { outcome: "enqueued", jobId: job.jobId };
+    if (repeat === undefined) putLongInput(statements, job);
+  }
+}
+
+/**
+ * Tells for each id, asked in order, whether it was there before; of one that stands twice, the second was.
+ *
+ * @param lastSeq the highest before the jobs were written; undefined for a single job, which then was not
+ */
+function findRepeats(
+  statements: Statements,
+  alike: readonly Candidate[],
+  lastSeq: number | undefined,
+): (jobId: JobId) => EnqueueAnswer | undefined {
+  const rows = statements.all<Repeated>("states of jobs", {
+    ids: JSON.stringify(alike.map(({ job }) => job.jobId)),
+  });
+  const byId = new Map(rows.map((row) => [row.job_id, row]));
+  const isNew = new Set(
+    rows.filter((row) => lastSeq !== undefined && row.seq > lastSeq).map((row) => row.job_id),
+  );
+  return (jobId) => {
+    if (isNew.delete(jobId)) return undefined;
+    const { phase, owner, end_reason: endReason } = byId.get(jobId) as Repeated;
+    return { outcome: "repeated", jobId, state: stateOf(phase, owner), endReason };
+  };
+}
+
+interface Repeated {
+  readonly job_id: JobId;
+  readonly seq: number;
+  readonly phase: number;
+  readonly owner: string | null;
+  readonly end_reason: EndReason | null;
+}
+
+function putLongInput(statements: Statements, job: NewJob): void {
+  if (job.input.length > INLINE_INPUT) {
+    statements.run("put long input", { job_id: job.jobId, input: job.input });
+  }
+}
+
+/** A job with a key: looks for the live job that holds it, and does what the caller wants then (C17). */
+function enqueueUnique(statements: Statements, { job, row }: Candidate, nowMs: number): EnqueueAnswer {
+  const repeated = job.mayRepeat ? findJob(statements, job.jobId) : undefined;
+  if (repeated !== undefined) {
+    const { jobId, state, endReason } = repeated;
+    return { outcome: "repeated", jobId, state, endReason };
+  }
+  const holder = findHolder(statements, job);
+  if (holder === undefined) return add(statements, job, row, nowMs);
+  const { jobId, state } = holder;
+  switch (onKeyTaken(holder, job.unique?.onConflict ?? "throw")) {
+    case "conflict":
+      return { outcome: "conflict", jobId, state };
+    case "keep":
+      return { outcome: "kept", jobId, state };
+    case "change":
+      changeInPlace(statements, holder, job, row, nowMs);
+      return { outcome: "replaced", jobId };
+    case "end":
+      saveJob(statements, holder, replacedBy(holder, nowMs));
+      return { ...add(statements, job, row, nowMs), ended: jobId };
+  }
+}
+
+function add(
+  statements: Statements,
+  job: NewJob,
+  row: NewRow,
+  nowMs: number,
+): EnqueueAnswer & { outcome: "enqueued" } {
+  statements.run("enqueue one", { ...row, now: nowMs });
+  putLongInput(statements, job);
+  return { outcome: "enqueued", jobId: job.jobId };
+}
+
+function findHolder(statements: Statements, job: NewJob): JobRecord | undefined {
+  const row = statements.get<{ job_id: JobId }>("find holder of key", {
+    name: job.name,
+    unique_key: job.unique?.key ?? null,
+  });
+  return row === undefined ? undefined : findJob(statements, row.job_id);
+}
+
+function changeInPlace(
+  statements: Statements,
+  holder: JobRecord,
+  job: NewJob,
+  row: NewRow,
+  nowMs: number,
+): void {
+  const { job_id, name, unique_key, ...changed } = row;
+  statements.run("replace waiting", { ...changed, seq: holder.seq });
+  statements.run("drop long input", { seq: holder.seq });
+  putLongInput(statements, { ...job, jobId: holder.jobId });
+  const { generation } = holder;
+  note(statements, jobLine(holder.jobId), [{ kind: "replaced", atMs: nowMs, owner: null, generation }]);
+}

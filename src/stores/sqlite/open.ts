@@ -1,0 +1,141 @@
+import { existsSync, readFileSync } from "node:fs";
+import type { World } from "../../clock/world.ts";
+import { InvalidArgumentError, SchemaVersionError, StoreUnusableError } from "../../errors.ts";
+import { nextEpoch } from "../../protocol/floor.ts";
+import { type Database, isWalSafe, loadDriver, sqliteVersion } from "./driver.ts";
+import { definite, isBusy } from "./failure.ts";
+import { migrate, pendingMigrations, schemaVersion } from "./migrate.ts";
+import { readMoment } from "./moment.ts";
+import type { SqliteOptions } from "./options.ts";
+import { Statements } from "./statements.ts";
+
+/** How long opening waits for other processes that open or migrate the same file, ms. */
+const OPEN_TIMEOUT_MS = 30_000;
+
+/** A handle that is set up, on a file whose schema is the one that this version knows. */
+export async function openDatabase(
+  options: SqliteOptions,
+  path: string,
+  texts: ReadonlyMap<string, string>,
+  world: World,
+): Promise<Database> {
+  const database = options.database ?? (await newHandle(path));
+  try {
+    await patiently(world, () => refuseUnsafe(database, path));
+    await patiently(world, () => setUp(database, options, path));
+    await patiently(world, () => bringUpToDate(database, options, path, texts));
+    return database;
+  } catch (error) {
+    if (options.database === undefined) database.close();
+    throw definite(error, "open", path);
+  }
+}
+
+/** Calls `fn` with a handle that changes nothing in the file, which need not be there. */
+export async function inspect<T>(
+  options: SqliteOptions,
+  path: string,
+  fn: (database: Database) => T,
+): Promise<T> {
+  if (options.database !== undefined) return fn(options.database);
+  const database = await newHandle(existsSync(path) ? path : ":memory:");
+  try {
+    return fn(database);
+  } catch (error) {
+    throw definite(error, "inspect", path);
+  } finally {
+    database.close();
+  }
+}
+
+async function newHandle(path: string): Promise<Database> {
+  const { Database } = await loadDriver();
+  try {
+    return new Database(path);
+  } catch (error) {
+    throw definite(error, "open", path);
+  }
+}
+
+function refuseUnsafe(database: Database, path: string): void {
+  const version = sqliteVersion(database);
+  if (path === ":memory:" || isWalSafe(version)) return;
+  throw new StoreUnusableError(
+    `The given database handle is SQLite ${version}, which can lose committed writes when several processes share a file.`,
+    { next: "Use SQLite 3.51.3 or newer (or 3.50.7, 3.44.6), or give a path and let leasehold choose." },
+  );
+}
+
+function setUp(database: Database, options: SqliteOptions, path: string): void {
+  const synchronous = options.synchronous ?? "full";
+  if (synchronous !== "full" && synchronous !== "normal") {
+    throw new InvalidArgumentError("synchronous", synchronous, `"full" or "normal"`);
+  }
+  // We wait for the write lock ourselves; see Connection.
+  database.exec("pragma busy_timeout = 0");
+  const mode = String(database.prepare("pragma journal_mode = wal").get()?.["journal_mode"]);
+  if (mode !== "wal" && mode !== "memory") {
+    throw new StoreUnusableError(`${path} cannot be put into WAL mode: it stays in ${mode} mode.`, {
+      next: "Put it on a local disk, where this user may write: network file systems do not work.",
+    });
+  }
+  database.exec(`pragma synchronous = ${synchronous}`);
+  database.exec("pragma cache_size = -16000");
+}
+
+function bringUpToDate(
+  database: Database,
+  options: SqliteOptions,
+  path: string,
+  texts: ReadonlyMap<string, string>,
+): void {
+  database.exec("begin immediate");
+  try {
+    if (options.migrate === false) refuseOlder(database, path);
+    else migrate(database, path);
+    if (options.synchronous === "normal") raiseFloorAfterBoot(new Statements(database, texts));
+    database.exec("commit");
+  } catch (error) {
+    database.exec("rollback");
+    throw error;
+  }
+}
+
+function refuseOlder(database: Database, path: string): void {
+  const pending = pendingMigrations(database, path);
+  const needed = pending.at(-1)?.version;
+  if (needed !== undefined) throw new SchemaVersionError(schemaVersion(database), needed, path);
+}
+
+/** Under `synchronous=normal` a crash of the system may have lost acknowledged claims (section 1, *Floor*). */
+function raiseFloorAfterBoot(statements: Statements): void {
+  const bootId = currentBootId();
+  const noted = statements.get<{ boot_id: string | null }>("boot")?.boot_id;
+  if (bootId === undefined || bootId === noted) return;
+  const moment = readMoment(statements);
+  // A file that was never opened so before has lost nothing yet.
+  if (noted !== null) statements.run("raise epoch", { epoch: nextEpoch(moment.epoch, moment.nowMs) });
+  statements.run("note boot", { boot_id: bootId });
+}
+
+/** Linux tells one boot from another; elsewhere nothing dependable does, and the floor is the operator's to raise. */
+function currentBootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Repeats `step` while other processes hold the file. */
+async function patiently(world: World, step: () => void): Promise<void> {
+  const beganMs = world.clock.monotonicMs();
+  for (;;) {
+    try {
+      return step();
+    } catch (error) {
+      if (!isBusy(error) || world.clock.monotonicMs() - beganMs > OPEN_TIMEOUT_MS) throw error;
+      await world.timers.sleep(2 + 8 * world.random.next());
+    }
+  }
+}

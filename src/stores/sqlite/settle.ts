@@ -1,0 +1,159 @@
+/** C6 to C8, and the other writes of a run. Completions are one statement for all; the rest goes through the core. */
+
+import { type JobId, jobLine } from "../../protocol/identity.ts";
+import { isEnded } from "../../protocol/job.ts";
+import { releasedLease } from "../../protocol/named-lease.ts";
+import type { Refusal } from "../../protocol/outcome.ts";
+import { type SettledAnswer, type Settlement, settle as settleInCore } from "../../protocol/settle.ts";
+import type { RunWrite, RunWritten } from "../store.ts";
+import { currentOf } from "./fences.ts";
+import { claimNote, note } from "./journal.ts";
+import { type Moment, readMoment } from "./moment.ts";
+import { EndCounts } from "./queues.ts";
+import { PHASE } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+import {
+  findJob,
+  findLease,
+  letNextHave,
+  refuse,
+  saveFreedLease,
+  saveJob,
+  underFence,
+} from "./transition.ts";
+
+type Completion = Extract<Settlement, { readonly operation: "complete" }>;
+
+const COMPLETED: SettledAnswer = { outcome: "applied", state: "completed", endReason: "completed" };
+
+export interface SettledBatch {
+  readonly answers: readonly (SettledAnswer | Refusal)[];
+  /** Whether some job became due by it: given back, or no longer in want of a resource. */
+  readonly madeDue: boolean;
+}
+
+export function settle(statements: Statements, settlements: readonly Settlement[]): SettledBatch {
+  const moment = readMoment(statements);
+  const answers: (SettledAnswer | Refusal)[] = new Array(settlements.length);
+  let madeDue = settlements.some(({ operation }) => operation !== "complete");
+  // Each fence that stands twice is asked one after the other, so that the second answers `already`.
+  const rounds = inRounds(settlements);
+  for (const round of rounds) {
+    const completions = round.filter((index) => settlements[index]?.operation === "complete");
+    const applied = complete(
+      statements,
+      completions.map((index) => settlements[index] as Completion),
+      moment,
+    );
+    madeDue ||= [...applied.values()].some((resource) => resource !== null);
+    for (const index of round) {
+      const settlement = settlements[index] as Settlement;
+      answers[index] =
+        settlement.operation !== "complete"
+          ? settleOne(statements, settlement, moment)
+          : applied.has(settlement.fence.jobId)
+            ? COMPLETED
+            : refuse(
+                statements,
+                findJob(statements, settlement.fence.jobId),
+                settlement.fence,
+                "complete",
+                moment,
+                "complete",
+              );
+    }
+  }
+  return { answers, madeDue };
+}
+
+/** Indices such that no job stands twice in a round. Nearly always there is one round. */
+function inRounds(settlements: readonly Settlement[]): number[][] {
+  const rounds: number[][] = [];
+  const seen = new Map<JobId, number>();
+  settlements.forEach(({ fence }, index) => {
+    const round = seen.get(fence.jobId) ?? 0;
+    seen.set(fence.jobId, round + 1);
+    rounds[round] ??= [];
+    rounds[round].push(index);
+  });
+  return rounds;
+}
+
+/** Completes those whose fence is current; returns them, with the resource that each has given up. */
+export function complete(
+  statements: Statements,
+  completions: readonly Completion[],
+  moment: Moment,
+): Map<JobId, string | null> {
+  const completed = new Map<JobId, string | null>();
+  if (completions.length === 0) return completed;
+  const fences = completions.map(({ fence }) => fence);
+  const current = currentOf(statements, fences, moment);
+  if (current.size === 0) return completed;
+  statements.run("complete", {
+    seqs: JSON.stringify([...current.values()].map(({ seq }) => seq)),
+    now: moment.nowMs,
+  });
+  const counts = new EndCounts();
+  const results: [number, string][] = [];
+  for (const [index, { seq, queue, resource }] of current) {
+    const { fence, result } = completions[index] as Completion;
+    completed.set(fence.jobId, resource);
+    counts.add(queue, PHASE.completed);
+    if (result !== null) results.push([seq, result]);
+    if (resource !== null) giveUpResource(statements, resource, fence.jobId, moment.nowMs);
+  }
+  if (results.length > 0) statements.run("store results", { results: JSON.stringify(results) });
+  counts.write(statements);
+  return completed;
+}
+
+function giveUpResource(statements: Statements, resource: string, jobId: JobId, nowMs: number): void {
+  const lease = findLease(statements, resource);
+  if (lease?.heldFor === jobId) saveFreedLease(statements, releasedLease(lease), nowMs);
+  letNextHave(statements, resource);
+}
+
+function settleOne(statements: Statements, settlement: Settlement, moment: Moment): SettledAnswer | Refusal {
+  const { fence, operation } = settlement;
+  const current = underFence(statements, fence, operation, moment, operation);
+  if ("outcome" in current) return current;
+  const { job, lease } = current;
+  const settled = settleInCore(job, lease, settlement, moment.nowMs);
+  if (!isEnded(settled.job) || settled.job.state === "cancelled") {
+    note(statements, jobLine(job.jobId), [
+      ...claimNote(job),
+      ...(isEnded(settled.job)
+        ? []
+        : [
+            {
+              kind: operation === "release" ? ("released" as const) : ("retrying" as const),
+              atMs: moment.nowMs,
+              owner: fence.owner,
+              generation: fence.generation,
+              message: settlement.operation === "fail" ? settlement.error : null,
+            },
+          ]),
+    ]);
+  }
+  if (settled.lease !== undefined) saveFreedLease(statements, settled.lease, moment.nowMs);
+  saveJob(statements, job, settled.job);
+  return settled.answer;
+}
+
+export function write(statements: Statements, writes: readonly RunWrite[]): (RunWritten | Refusal)[] {
+  const moment = readMoment(statements);
+  return writes.map((entry) => {
+    const { fence } = entry;
+    const current = underFence(statements, fence, "progress" in entry ? "progress" : "log", moment);
+    if ("outcome" in current) return current;
+    if ("progress" in entry) {
+      statements.run("write progress", { seq: current.job.seq, progress: entry.progress });
+    } else {
+      const { owner, generation } = fence;
+      const line = { kind: "log" as const, atMs: moment.nowMs, owner, generation, message: entry.log };
+      note(statements, jobLine(fence.jobId), [line]);
+    }
+    return { outcome: "applied" };
+  });
+}

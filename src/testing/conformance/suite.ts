@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { cancelRevokeRetry } from "./cancel-revoke-retry.ts";
+import { callersTransaction } from "./callers-transaction.ts";
+import { claimChapter } from "./claim.ts";
+import { clocks } from "./clocks.ts";
+import { enqueueChapter } from "./enqueue.ts";
+import type { Chapter, ConformanceHarness, ConformanceTest } from "./harness.ts";
+import { limits } from "./limits.ts";
+import { lostReplies } from "./lost-replies.ts";
+import { migrations } from "./migrations.ts";
+import { namedLeasesAndResources } from "./named-leases-and-resources.ts";
+import { payloadsAndNames } from "./payloads-and-names.ts";
+import { renewChapter } from "./renew.ts";
+import { settleChapter } from "./settle.ts";
+import { staleOwners } from "./stale-owners.ts";
+import { uniqueKeys } from "./unique-keys.ts";
+
+/** The whole suite as data: for counting, and for runners of another kind. */
+export const conformanceChapters: readonly Chapter[] = [
+  enqueueChapter,
+  claimChapter,
+  renewChapter,
+  settleChapter,
+  staleOwners,
+  lostReplies,
+  clocks,
+  cancelRevokeRetry,
+  namedLeasesAndResources,
+  uniqueKeys,
+  callersTransaction,
+  payloadsAndNames,
+  limits,
+  migrations,
+];
+
+/** The test runner's own functions: Vitest's, `node:test`'s, or any that work like them. */
+export interface TestRunner {
+  describe(name: string, body: () => void): unknown;
+  it(name: string, body: () => Promise<void>): unknown;
+}
+
+/**
+ * Declares the tests that every store passes, one chapter of the protocol after the other. Each opens a world of its
+ * own; no time passes in any. What a store cannot do is listed in `harness.gaps`: such a test must fail, so that no gap
+ * outlives its reason, and one that names no test is an error.
+ *
+ * Passing shows that the store keeps the protocol's rules one call at a time and in the races that are named here. It
+ * does not show that acknowledged writes survive a crash, nor what happens on a network.
+ */
+export function storeConformance({ describe, it }: TestRunner, name: string, harness: ConformanceHarness): void {
+  assertKnownGaps(harness);
+  describe(`${name} keeps the protocol`, () => {
+    for (const { name: chapter, tests } of conformanceChapters) {
+      describe(chapter, () => {
+        for (const test of tests) {
+          const gap = harness.gaps.find((gap) => gap.test === test.name);
+          if (gap === undefined) it(test.name, () => runTest(test, harness));
+          else it(`(gap, because ${gap.because}) ${test.name}`, () => assert.rejects(runTest(test, harness)));
+        }
+      });
+    }
+  });
+}
+
+async function runTest(test: ConformanceTest, harness: ConformanceHarness): Promise<void> {
+  const world = await harness.open();
+  try {
+    await test.run({ ...world, timePrecisionMs: harness.timePrecisionMs });
+  } finally {
+    await world.close();
+  }
+}
+
+function assertKnownGaps({ gaps }: ConformanceHarness): void {
+  const names = conformanceChapters.flatMap(({ tests }) => tests.map(({ name }) => name));
+  for (const { test } of gaps) assert.ok(names.includes(test), `there is no conformance test named ${JSON.stringify(test)}`);
+}

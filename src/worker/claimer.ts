@@ -1,0 +1,249 @@
+import type { Timer, World } from "../clock/world.ts";
+import type { Owner } from "../protocol/identity.ts";
+import type { Instant } from "../protocol/trust.ts";
+import type { Claimed, Listener, Store } from "../stores/store.ts";
+import type { StoreContact } from "./contact.ts";
+import { instant } from "./held-lease.ts";
+import type { Roster } from "./roster.ts";
+
+const LONGEST_POLL_MS = 2_000;
+/** C15: a lapsed job is overtaken for no longer than 250 ms by what is ready. */
+const TAKEOVER_EVERY_MS = 200;
+
+export interface ClaimerOptions {
+  readonly owner: Owner;
+  readonly queues: readonly string[];
+  /** The first wait when nothing is due; it grows to 2 s. */
+  readonly pollMs: number;
+  readonly callTimeoutMs: number;
+}
+
+export interface ClaimerHost {
+  /** May more be claimed just now? False while too many outcomes are unconfirmed. */
+  mayClaim(): boolean;
+  claimed(reply: Claimed, sent: Instant): void;
+  /** Nothing is due. */
+  idle(nextDueInMs: number | undefined): void;
+  /** The store gave no answer, or an error. */
+  failed(error: unknown): void;
+  answered(): void;
+  /** W7: after a long silence, renewals go before claims. */
+  renewFirst(): Promise<void>;
+}
+
+/**
+ * Asks the store for jobs: when places become free, when somebody rings, and by polling, which is what correctness
+ * rests on. One claim is under way at a time.
+ *
+ * A claim that may take lapsed jobs over asks for **one**, into a place that is free; whatever asks for more takes ready
+ * jobs only. So a job that lapsed never waits in a prefetch, and of a dead worker's jobs no two suspects are held at
+ * once (W8). A busy worker makes such a claim every 200 ms; one that finds nothing ready makes it next.
+ */
+export class Claimer {
+  readonly #world: World;
+  readonly #store: Store;
+  readonly #roster: Roster;
+  readonly #contact: StoreContact;
+  readonly #host: ClaimerHost;
+  readonly #options: ClaimerOptions;
+  readonly #listener: Listener;
+  #turn = 0;
+  #scheduled = false;
+  #claiming: Promise<void> | undefined;
+  #stopped = false;
+  #timer: Timer | undefined;
+  #timerAtMs = 0;
+  /** Nothing was due at the last look, and the listener was armed before it. */
+  #asleep = false;
+  #armed = false;
+  /** Rung while a claim was under way: look again before sleeping. */
+  #rung = false;
+  /** The last claim of ready jobs found fewer than it asked for. */
+  #short = true;
+  #lastTakeoverMs = Number.NEGATIVE_INFINITY;
+  #pollMs: number;
+  #failures = 0;
+
+  constructor(
+    world: World,
+    store: Store,
+    roster: Roster,
+    contact: StoreContact,
+    host: ClaimerHost,
+    options: ClaimerOptions,
+  ) {
+    this.#world = world;
+    this.#store = store;
+    this.#roster = roster;
+    this.#contact = contact;
+    this.#host = host;
+    this.#options = options;
+    this.#pollMs = options.pollMs;
+    this.#listener = store.listen(() => this.poke());
+  }
+
+  /** A place became free, or what waits became less. Asleep it changes nothing: nothing was due. */
+  wanted(): void {
+    if (!this.#asleep && this.#failures === 0) this.#schedule();
+  }
+
+  /** Something may have become due. */
+  poke(): void {
+    if (this.#stopped) return;
+    this.#rung = true;
+    this.#pollMs = this.#options.pollMs;
+    // While the store is out of reach the back-off decides, not the bell.
+    if (this.#failures > 0) return;
+    this.#wake();
+    this.#schedule();
+  }
+
+  /** Something becomes due after `ms`. */
+  dueIn(ms: number): void {
+    if (this.#asleep && this.#world.clock.monotonicMs() + ms < this.#timerAtMs) this.#sleep(ms);
+  }
+
+  /** How many places are to be left free for the next claim. */
+  get keeps(): number {
+    return this.#failures === 0 && this.#takesOver(this.#roster.nowMs) ? 1 : 0;
+  }
+
+  /** Claims nothing from now on; resolves when a claim that was under way has been answered and handed over. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wake();
+    this.#listener.close();
+    await this.#claiming;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#stopped || this.#claiming !== undefined) return;
+    this.#scheduled = true;
+    this.#world.timers.nextTurn(() => {
+      this.#scheduled = false;
+      this.#look();
+    });
+  }
+
+  #look(): void {
+    if (this.#stopped || this.#claiming !== undefined || this.#roster.isAlone || !this.#host.mayClaim())
+      return;
+    const sent = instant(this.#world.clock);
+    this.#roster.nowMs = sent.monotonicMs;
+    const { free, ahead, waiting } = this.#roster;
+    const takeover = free > 0 && this.#takesOver(sent.monotonicMs);
+    const limit = takeover ? 1 : free + ahead - waiting.length;
+    // With all places taken, a prefetch is worth a call when half of it is used up.
+    if (limit <= 0 || (free === 0 && limit * 2 < ahead)) return;
+    this.#claiming = this.#claim(limit, takeover);
+    void this.#claiming.then(() => this.#after());
+  }
+
+  #takesOver(nowMs: number): boolean {
+    if (this.#contact.isCautious(nowMs)) return false;
+    return this.#short || nowMs - this.#lastTakeoverMs >= TAKEOVER_EVERY_MS;
+  }
+
+  async #claim(limit: number, takeover: boolean): Promise<void> {
+    this.#rung = false;
+    this.#roster.reserved = Math.min(limit, this.#roster.free);
+    let reply: Claimed | undefined;
+    let sent!: Instant;
+    try {
+      if (this.#contact.isLost(this.#world.clock.monotonicMs())) await this.#host.renewFirst();
+      // After a silence the answer itself may forbid what was asked for.
+      const mayTakeOver = takeover && !this.#contact.isCautious(this.#world.clock.monotonicMs());
+      sent = instant(this.#world.clock);
+      this.#contact.asked();
+      reply = await this.#store.claim(
+        { owner: this.#options.owner, queues: this.#queues(), limit, takeover: mayTakeOver },
+        { timeoutMs: this.#options.callTimeoutMs },
+      );
+      this.#contact.answered();
+      this.#world.reached("after-claim-reply");
+      if (takeover) this.#lastTakeoverMs = sent.monotonicMs;
+    } catch (error) {
+      this.#failures++;
+      this.#host.failed(error);
+    }
+    this.#roster.reserved = 0;
+    this.#roster.nowMs = this.#world.clock.monotonicMs();
+    if (reply === undefined) return;
+    if (this.#failures > 0) this.#host.answered();
+    this.#failures = 0;
+    this.#note(reply, limit, takeover);
+    this.#host.claimed(reply, sent);
+  }
+
+  /** Draws from the reply what the next claim will be, and whether there is one before something happens. */
+  #note(reply: Claimed, limit: number, takeover: boolean): void {
+    const found = reply.jobs.length;
+    if (found > 0) this.#pollMs = this.#options.pollMs;
+    if (!takeover) this.#short = found < limit;
+    else if (found > 0) this.#short = reply.jobs[0]?.previous !== undefined;
+    else this.#short = true;
+    const nothing = found === 0 && (takeover || this.#contact.isCautious(this.#roster.nowMs));
+    if (!nothing || reply.ended.length > 0) {
+      this.#armed = false;
+    } else if (this.#armed && !this.#rung) {
+      this.#asleep = true;
+      this.#nextDueInMs = reply.nextDueInMs;
+    } else {
+      // Arm first and look once more: a wake-up for what came in between would otherwise be lost.
+      this.#listener.arm();
+      this.#armed = true;
+    }
+  }
+
+  #nextDueInMs: number | undefined;
+
+  #after(): void {
+    this.#claiming = undefined;
+    if (this.#stopped) return;
+    if (this.#failures > 0) {
+      this.#sleep(
+        this.#jittered(Math.min(this.#options.pollMs * 2 ** (this.#failures - 1), LONGEST_POLL_MS)),
+      );
+    } else if (this.#asleep) {
+      const dueInMs = this.#nextDueInMs;
+      const pollMs = this.#jittered(this.#pollMs);
+      this.#pollMs = Math.min(this.#pollMs * 2, Math.max(LONGEST_POLL_MS, this.#options.pollMs));
+      this.#sleep(dueInMs === undefined ? pollMs : Math.min(pollMs, dueInMs + 1));
+      this.#host.idle(dueInMs);
+    } else {
+      this.#schedule();
+    }
+  }
+
+  #sleep(ms: number): void {
+    this.#timer?.cancel();
+    this.#timerAtMs = this.#world.clock.monotonicMs() + ms;
+    this.#timer = this.#world.timers.after(ms, () => {
+      const poll = this.#asleep;
+      this.#wake();
+      if (poll) {
+        this.#listener.arm();
+        this.#armed = true;
+      }
+      this.#schedule();
+    });
+  }
+
+  #wake(): void {
+    this.#asleep = false;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #jittered(ms: number): number {
+    return ms * (0.8 + 0.4 * this.#world.random.next());
+  }
+
+  /** Queues take turns at the front (C15). */
+  #queues(): readonly string[] {
+    const { queues } = this.#options;
+    if (queues.length === 1) return queues;
+    const first = this.#turn++ % queues.length;
+    return [...queues.slice(first), ...queues.slice(0, first)];
+  }
+}

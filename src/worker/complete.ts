@@ -1,0 +1,84 @@
+import {
+  AlreadySettledError,
+  GoneError,
+  StaleLeaseError,
+  StoreBusyError,
+  UnknownOutcomeError,
+} from "../errors.ts";
+import { jobLine } from "../protocol/identity.ts";
+import type { Refusal } from "../protocol/outcome.ts";
+import type { Tx } from "../stores/store.ts";
+import { instant } from "./held-lease.ts";
+import type { Run } from "./run.ts";
+
+const AGAIN_MS = 20;
+
+/** `job.complete`: see `RunningJob.complete` for what it promises. */
+export function completeRun<Result>(run: Run, body: (tx: Tx) => Promise<Result> | Result): Promise<Result> {
+  if (run.completed || run.completing !== undefined) {
+    return Promise.reject(new AlreadySettledError(run.fence, "job.complete"));
+  }
+  const completing = complete(run, body);
+  run.completing = completing;
+  return completing.finally(() => {
+    run.completing = undefined;
+  });
+}
+
+/**
+ * Repeats the whole while the store is busy or silent (C11), for as long as the lease is trusted. What an answer that
+ * got lost had done is asked by `outcome`, never guessed.
+ */
+async function complete<Result>(run: Run, body: (tx: Tx) => Promise<Result> | Result): Promise<Result> {
+  const { world, store, callTimeoutMs: timeoutMs } = run.host;
+  let result!: Result;
+  const writes = async (tx: Tx): Promise<string | null> => {
+    result = await body(tx);
+    return run.resultJson(result);
+  };
+  for (let unknown = false; ; await world.timers.sleep(AGAIN_MS * (1 + world.random.next()))) {
+    try {
+      if (unknown && (await wasSettled(run))) break;
+      world.reached("before-complete-send");
+      await store.completeWith(run.fence, writes, { timeoutMs });
+      world.reached("after-complete-reply");
+      break;
+    } catch (error) {
+      const silent = error instanceof UnknownOutcomeError;
+      const again = silent || error instanceof StoreBusyError;
+      if (again && run.lease.stateAt(instant(world.clock)) !== "ended" && run.refusal === undefined) {
+        unknown ||= silent;
+        continue;
+      }
+      if (error instanceof StaleLeaseError || error instanceof GoneError) await markRefused(run);
+      throw error;
+    }
+  }
+  run.markCompleted();
+  return result;
+}
+
+async function wasSettled(run: Run): Promise<boolean> {
+  const found = await run.host.store.outcome(run.fence, { timeoutMs: run.host.callTimeoutMs });
+  if (found.outcome === "settled" && found.operation === "complete") return true;
+  if (found.outcome === "current") return false;
+  if (found.outcome === "gone") throw new GoneError(`Job ${run.fence.jobId}`);
+  const { generation, reason } =
+    found.outcome === "stale" ? found : ({ generation: run.fence.generation, reason: "settled" } as const);
+  throw new StaleLeaseError(
+    { line: jobLine(run.fence.jobId), generation: run.fence.generation },
+    generation,
+    reason,
+    "complete",
+  );
+}
+
+/** The error tells the handler; the run itself needs the refusal, for its signal and event. */
+async function markRefused(run: Run): Promise<void> {
+  try {
+    const found = await run.host.store.outcome(run.fence, { timeoutMs: run.host.callTimeoutMs });
+    if (found.outcome === "stale" || found.outcome === "gone") run.refused(found as Refusal);
+  } catch {
+    // Then the next renewal finds out.
+  }
+}

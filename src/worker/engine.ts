@@ -1,0 +1,269 @@
+import type { JobDefinition } from "../client/define-job.ts";
+import type { Log } from "../client/log.ts";
+import type { World } from "../clock/world.ts";
+import { type EndOfTrust, SchemaVersionError, StoreUnusableError } from "../errors.ts";
+import type { JobId, Owner } from "../protocol/identity.ts";
+import type { Instant } from "../protocol/trust.ts";
+import type { Claimed, Store } from "../stores/store.ts";
+import { Claimer, type ClaimerHost } from "./claimer.ts";
+import { StoreContact } from "./contact.ts";
+import { Emitter } from "./emitter.ts";
+import type { RunCounts, WorkerEvents } from "./events.ts";
+import type { HeldLease } from "./held-lease.ts";
+import { openRenewer } from "./open-renewer.ts";
+import type { Renewer } from "./renewer.ts";
+import { Roster } from "./roster.ts";
+import { Run, type RunEnd, type RunHost } from "./run.ts";
+import { RunWriter } from "./run-writer.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { Settler } from "./settler.ts";
+import { Ticker } from "./ticker.ts";
+
+/** Outcomes that may be unconfirmed before nothing more is claimed. */
+const MAX_BACKLOG = 2_000;
+/** How long a job of an unknown name is put off: from 1 s, doubling, to 5 min. */
+const UNKNOWN_FIRST_MS = 1_000;
+const UNKNOWN_LONGEST_MS = 300_000;
+
+/** Wires the parts of a worker together: what one of them finds out, the others hear from here. */
+export class Engine implements RunHost, ClaimerHost {
+  readonly world: World;
+  readonly store: Store;
+  readonly owner: Owner;
+  readonly events: Emitter<WorkerEvents>;
+  readonly writer: RunWriter;
+  readonly callTimeoutMs: number;
+  readonly maxResultBytes: number;
+  readonly graceMs: number;
+  readonly counts: RunCounts = { completed: 0, failed: 0, cancelled: 0, retried: 0, released: 0, lost: 0 };
+  readonly roster: Roster;
+  readonly settler: Settler;
+  readonly claimer: Claimer;
+  readonly #jobs: ReadonlyMap<string, JobDefinition>;
+  readonly #log: Log;
+  readonly #contact: StoreContact;
+  readonly #renewer: Renewer;
+  readonly #ticker: Ticker;
+  readonly #unknown = new Map<string, number>();
+  /** Runs that have not come to their end. */
+  #live = 0;
+  #stopping = false;
+  #closed = false;
+  #unreachable = false;
+  #atEnd: (() => void)[] = [];
+  /** Called when a job has ended by a run of this worker. */
+  onEnded: ((id: JobId) => void) | undefined;
+  /** Called when nothing is due and nothing runs. */
+  onQuiet: (() => void) | undefined;
+  /** Called with an error of the store that no waiting will mend. */
+  onHopeless: ((error: unknown) => void) | undefined;
+
+  constructor(
+    store: Store,
+    world: World,
+    log: Log,
+    jobs: ReadonlyMap<string, JobDefinition>,
+    settings: WorkerSettings,
+  ) {
+    this.store = store;
+    this.world = world;
+    this.#log = log;
+    this.#jobs = jobs;
+    this.owner = world.ids.owner();
+    this.callTimeoutMs = settings.callTimeoutMs;
+    this.maxResultBytes = settings.maxResultBytes;
+    this.graceMs = settings.graceMs;
+    this.events = new Emitter((error, event) => {
+      log({ level: "error", kind: "listener", message: `a listener of the event ${event} threw`, error });
+    });
+    const leaseMs = Math.min(...[...jobs.values()].map((job) => job.leaseMs));
+    this.#contact = new StoreContact(world.clock, leaseMs);
+    this.#renewer = openRenewer(settings.renewer, {
+      world,
+      log,
+      spec: store.renewalThread,
+      storeName: store.description,
+      owner: this.owner,
+      maxBlockedMs: settings.maxBlockedMs,
+      renew: (fences, options) => store.renew(fences, options),
+      contact: this.#contact,
+    });
+    this.writer = new RunWriter(world, store, settings.callTimeoutMs, log);
+    this.settler = new Settler(world, store, settings.callTimeoutMs, this.#contact, log);
+    this.roster = new Roster(settings.concurrency);
+    this.#ticker = new Ticker(world, (now) => this.#tick(now));
+    this.claimer = new Claimer(world, store, this.roster, this.#contact, this, {
+      owner: this.owner,
+      queues: settings.queues,
+      pollMs: settings.pollMs,
+      callTimeoutMs: settings.callTimeoutMs,
+    });
+  }
+
+  start(): void {
+    this.claimer.poke();
+  }
+
+  // --- the claimer's questions and findings ---
+
+  mayClaim(): boolean {
+    return this.settler.backlog < MAX_BACKLOG;
+  }
+
+  claimed(reply: Claimed, sent: Instant): void {
+    for (const { jobId: id, name, state, endReason } of reply.ended) {
+      if (state === "cancelled") this.counts.cancelled++;
+      else this.counts.failed++;
+      this.events.emit("expired", { id, name, state, endReason });
+    }
+    const runs: Run[] = [];
+    for (const claimed of reply.jobs) {
+      const definition = this.#jobs.get(claimed.job.name);
+      const run = new Run(claimed, definition, sent, this);
+      this.#live++;
+      this.#renewer.hold(run.lease);
+      if (definition === undefined) this.#releaseUnknown(run);
+      else if (this.#stopping) run.release("stopping");
+      else runs.push(run);
+    }
+    if (this.#live > 0) this.#ticker.start();
+    this.roster.admit(runs);
+    this.#startWaiting();
+  }
+
+  idle(nextDueInMs: number | undefined): void {
+    if (this.events.has("idle")) this.events.emit("idle", { nextDueInMs });
+    if (this.#live === 0) this.onQuiet?.();
+  }
+
+  failed(error: unknown): void {
+    if (!this.#unreachable) this.events.emit("unreachable", { error });
+    this.#unreachable = true;
+    this.events.emit("error", { error, during: "claim" });
+    this.#log({ level: "warning", kind: "claim_failed", message: "claiming failed; trying again", error });
+    if (error instanceof SchemaVersionError || error instanceof StoreUnusableError) this.onHopeless?.(error);
+  }
+
+  answered(): void {
+    if (this.#unreachable) this.events.emit("reachable", {});
+    this.#unreachable = false;
+  }
+
+  async renewFirst(): Promise<void> {
+    if (this.#live > 0) await this.#renewer.renewNow();
+  }
+
+  // --- what becomes of runs ---
+
+  handlerEnded(run: Run): void {
+    this.roster.ended(run);
+    this.#startWaiting();
+    if (this.roster.running.length === 0) this.#tellEnd();
+  }
+
+  settle(run: Run): void {
+    if (this.#closed) run.abandon();
+    else this.settler.add(run);
+  }
+
+  done(run: Run, how: RunEnd): void {
+    this.#live--;
+    if (how !== "abandoned") this.counts[how]++;
+    if (run.place < 0) this.roster.leave(run);
+    if (how !== "retried" && how !== "released") this.onEnded?.(run.fence.jobId);
+    if (this.#stopping) return;
+    const { resource, uniqueKey } = run.claimed.job;
+    if (how === "retried" || how === "released") this.#dueAgain(run);
+    // What its end has freed may be due now; so may be what a drain has yet to look for.
+    else if (resource !== null || uniqueKey !== null || (this.#live === 0 && this.onQuiet !== undefined)) {
+      this.claimer.poke();
+    }
+  }
+
+  stuck(run: Run, reason: EndOfTrust, runningMs: number): void {
+    this.events.emit("stuck", { job: run.ref, reason, runningMs });
+    const { name, jobId } = run.claimed.job;
+    const message = `${name} ${jobId} ignores its signal (${reason}) since ${Math.round(runningMs)} ms; its lease is left to lapse`;
+    this.#log({ level: "warning", kind: "stuck", message });
+    this.#startWaiting();
+  }
+
+  drop(lease: HeldLease): void {
+    this.#renewer.drop(lease);
+  }
+
+  limit(lease: HeldLease, untilMs: number): void {
+    this.#renewer.limit(lease, untilMs);
+  }
+
+  refresh(lease: HeldLease): void {
+    this.#renewer.refresh(lease);
+  }
+
+  // --- stopping (W6) ---
+
+  /** Claims nothing new and gives back what has not begun; renewal goes on. */
+  async quiesce(): Promise<void> {
+    this.#stopping = true;
+    this.roster.stop();
+    await this.claimer.stop();
+  }
+
+  /** Resolves when no handler runs. */
+  async handlersEnded(): Promise<void> {
+    while (this.roster.running.length > 0) await new Promise<void>((resolve) => this.#atEnd.push(resolve));
+  }
+
+  abortAll(): void {
+    for (const run of [...this.roster.running]) run.abort("shutdown");
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const run of [...this.roster.running]) run.leaveBehind();
+    this.settler.abandon();
+    this.#ticker.stop();
+    await this.#renewer.close();
+  }
+
+  // ---
+
+  #startWaiting(): void {
+    this.roster.start(this.claimer.keeps, this.world.clock.monotonicMs());
+    if (!this.#stopping) this.claimer.wanted();
+  }
+
+  #tick(now: Instant): boolean {
+    this.roster.nowMs = now.monotonicMs;
+    this.#renewer.tick(now);
+    for (const run of [...this.roster.running]) run.tick(now);
+    return this.#live > 0;
+  }
+
+  #releaseUnknown(run: Run): void {
+    const { name } = run.claimed.job;
+    const times = this.#unknown.get(name) ?? 0;
+    this.#unknown.set(name, times + 1);
+    run.release("unknown_name", Math.min(UNKNOWN_FIRST_MS * 2 ** times, UNKNOWN_LONGEST_MS));
+    const message = `no job named ${JSON.stringify(name)} was given to this worker; its jobs are put off`;
+    this.#log({ level: "warning", kind: "unknown_name", message });
+  }
+
+  #dueAgain(run: Run): void {
+    const { settlement } = run;
+    const delayMs =
+      settlement?.operation === "fail" && settlement.retryInMs !== "final"
+        ? settlement.retryInMs
+        : settlement?.operation === "release"
+          ? settlement.delayMs
+          : 0;
+    if (delayMs > 0) this.claimer.dueIn(delayMs + 1);
+    if (delayMs <= 0 || (this.#live === 0 && this.onQuiet !== undefined)) this.claimer.poke();
+  }
+
+  #tellEnd(): void {
+    const told = this.#atEnd;
+    this.#atEnd = [];
+    for (const resolve of told) resolve();
+  }
+}

@@ -1,0 +1,117 @@
+import type { Run } from "./run.ts";
+import { StartRate } from "./start-rate.ts";
+
+const MAX_AHEAD = 500;
+
+/**
+ * Who runs and who waits. A run holds its place until its handler ends; claimed jobs without a place wait, in the order
+ * of their claim. A suspect (W8) runs alone: those that wait are given back, those that run finish, nothing else starts.
+ */
+export class Roster {
+  readonly #concurrency: number;
+  readonly #rate = new StartRate();
+  readonly #running: Run[] = [];
+  #waiting: Run[] = [];
+  #alone: Run | undefined;
+  #stopped = false;
+  /** Places kept for a claim that is under way. */
+  reserved = 0;
+  /** When the clock was last looked at, ms: exact enough for what is counted here. */
+  nowMs = 0;
+
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency;
+  }
+
+  get running(): readonly Run[] {
+    return this.#running;
+  }
+
+  get waiting(): readonly Run[] {
+    return this.#waiting;
+  }
+
+  get free(): number {
+    return Math.max(0, this.#concurrency - this.#running.length - this.reserved);
+  }
+
+  /** Whether a suspect runs or waits to. */
+  get isAlone(): boolean {
+    return this.#alone !== undefined;
+  }
+
+  /** W1: how many may be claimed beyond the free places. */
+  get ahead(): number {
+    return Math.min(this.#rate.recent(this.nowMs), MAX_AHEAD);
+  }
+
+  /** Takes in what a claim brought; a lapsed one starts before those that wait (W8). */
+  admit(runs: readonly Run[]): void {
+    for (const run of runs) {
+      if (run.isSuspect && this.#alone === undefined) this.#alone = run;
+      else if (run.claimed.previous !== undefined) this.#waiting.unshift(run);
+      else this.#waiting.push(run);
+    }
+    if (this.#alone !== undefined) this.releaseWaiting("makes_room");
+  }
+
+  /** Starts what may start; `keep` places are left free for a claim that is about to be made. */
+  start(keep: number, nowMs: number): void {
+    if (this.#stopped) return;
+    this.nowMs = nowMs;
+    if (this.#alone !== undefined) {
+      if (this.#alone.phase === "waiting" && this.#running.every((run) => run.stuck))
+        this.#start(this.#alone, nowMs);
+      return;
+    }
+    let started = 0;
+    while (started < this.#waiting.length && this.free > keep) {
+      const run = this.#waiting[started++] as Run;
+      if (run.phase === "waiting") this.#start(run, nowMs);
+    }
+    if (started > 0) this.#waiting = started === this.#waiting.length ? [] : this.#waiting.slice(started);
+  }
+
+  /** The handler has ended: its place is free. */
+  ended(run: Run): void {
+    const { place } = run;
+    if (place < 0) return;
+    run.place = -1;
+    const last = this.#running.pop() as Run;
+    if (last !== run) {
+      this.#running[place] = last;
+      last.place = place;
+    }
+    if (this.#alone === run) this.#alone = undefined;
+  }
+
+  /** A run that never began was lost or given back. */
+  leave(run: Run): void {
+    if (this.#alone === run && run.place < 0) this.#alone = undefined;
+    if (this.#waiting.length > 0) this.#waiting = this.#waiting.filter((other) => other !== run);
+  }
+
+  releaseWaiting(why: "makes_room" | "stopping"): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const run of waiting) if (run.phase === "waiting") run.release(why);
+  }
+
+  /** Nothing starts any more; what has not begun is given back. */
+  stop(): void {
+    this.#stopped = true;
+    this.releaseWaiting("stopping");
+    if (this.#alone?.phase === "waiting") this.#alone.release("stopping");
+  }
+
+  #start(run: Run, nowMs: number): void {
+    if (!run.mayBegin(nowMs)) {
+      run.release("untrusted");
+      return;
+    }
+    run.place = this.#running.length;
+    this.#running.push(run);
+    this.#rate.add(nowMs);
+    void run.execute(nowMs);
+  }
+}

@@ -1,0 +1,319 @@
+import type { JobDefinition } from "../client/define-job.ts";
+import { parsed } from "../client/schema.ts";
+import { storableJson } from "../client/storable.ts";
+import type { World } from "../clock/world.ts";
+import { type EndOfTrust, LeaseEndedError } from "../errors.ts";
+import type { Fence } from "../protocol/identity.ts";
+import type { Refusal } from "../protocol/outcome.ts";
+import { type Backoff, DEFAULT_BACKOFF, retryDelayMs } from "../protocol/retry.ts";
+import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
+import type { Instant } from "../protocol/trust.ts";
+import type { ClaimedJob, Store } from "../stores/store.ts";
+import type { Emitter } from "./emitter.ts";
+import type { RunRef, WorkerEvents } from "./events.ts";
+import { HeldLease, type LeaseHolder } from "./held-lease.ts";
+import { RunContext } from "./run-context.ts";
+import type { RunWriter } from "./run-writer.ts";
+import { errorJson, isFinal } from "./stored-error.ts";
+
+/** What all runs of a worker share. */
+export interface RunHost {
+  readonly world: World;
+  readonly store: Store;
+  readonly events: Emitter<WorkerEvents>;
+  readonly writer: RunWriter;
+  readonly callTimeoutMs: number;
+  readonly maxResultBytes: number;
+  /** After its signal a handler has so long before it is `stuck`. */
+  readonly graceMs: number;
+  /** The handler has ended, so its place is free. */
+  handlerEnded(run: Run): void;
+  /** The run's outcome is to be handed to the store. */
+  settle(run: Run): void;
+  /** The handler ignores its signal (W4). */
+  stuck(run: Run, reason: EndOfTrust, runningMs: number): void;
+  /** The run has come to its end, whichever: nothing of it is renewed or waited for any more. */
+  done(run: Run, how: RunEnd): void;
+  /** Its lease is to be renewed no longer. */
+  drop(lease: HeldLease): void;
+  /** It is not to be renewed after that moment of the monotonic clock. */
+  limit(lease: HeldLease, untilMs: number): void;
+  /** Brings what a renewer thread has achieved into the lease. */
+  refresh(lease: HeldLease): void;
+}
+
+export type RunEnd = "completed" | "failed" | "cancelled" | "retried" | "released" | "lost" | "abandoned";
+
+export type ReleaseReason = WorkerEvents["released"]["why"];
+
+/** `waiting`: claimed ahead. `settling`: the handler has ended, the store does not know yet. */
+export type RunPhase = "waiting" | "running" | "settling" | "done";
+
+/**
+ * One claimed job's life: from the claim, through its handler, to what the store said to its outcome. Whatever the
+ * handler does, the run comes to an end, and no other run hears of it.
+ */
+export class Run implements LeaseHolder {
+  readonly claimed: ClaimedJob;
+  /** Undefined when this worker does not know the job's name. */
+  readonly definition: JobDefinition | undefined;
+  readonly host: RunHost;
+  readonly lease: HeldLease;
+  phase: RunPhase = "waiting";
+  /** Its place in the roster's list of running ones. */
+  place = -1;
+  startedAtMs = 0;
+  aborted: EndOfTrust | undefined;
+  stuck = false;
+  /** What the store is to be told; set when the handler has ended. */
+  settlement: Settlement | undefined;
+  /** `job.complete` has ended the job. */
+  completed = false;
+  /** `job.complete` is under way. */
+  completing: Promise<unknown> | undefined;
+  refusal: Refusal | undefined;
+  #abortedAtMs = 0;
+  #controller: AbortController | undefined;
+  #thrown: unknown;
+  #releaseReason: ReleaseReason = "stopping";
+
+  constructor(claimed: ClaimedJob, definition: JobDefinition | undefined, sent: Instant, host: RunHost) {
+    const { job } = claimed;
+    const fence = { jobId: job.jobId, owner: job.owner, generation: job.generation };
+    this.claimed = claimed;
+    this.definition = definition;
+    this.host = host;
+    this.lease = new HeldLease(fence, claimed.token, job.leaseMs, sent, host.world.random.next(), this);
+  }
+
+  get fence(): Fence {
+    return this.lease.fence as Fence;
+  }
+
+  /** For events; made only when somebody listens. */
+  get ref(): RunRef {
+    const { job, token } = this.claimed;
+    const { jobId: id, name, queue, attempt, maxAttempts, generation } = job;
+    return { id, name, queue, attempt, maxAttempts, generation, token };
+  }
+
+  /** W8: after two lapses in a row, or on its last attempt after a lapse, it runs alone in its process. */
+  get isSuspect(): boolean {
+    const { expiredCount, attempt, maxAttempts } = this.claimed.job;
+    return expiredCount >= 2 || (expiredCount === 1 && attempt >= maxAttempts);
+  }
+
+  /** T2: a grant that came back late, or waited too long, is not believed. */
+  mayBegin(nowMs: number): boolean {
+    this.host.refresh(this.lease);
+    const { sent, leaseMs, marginMs } = this.lease;
+    return nowMs - sent.monotonicMs < leaseMs - marginMs;
+  }
+
+  /** Calls the handler. Never rejects. */
+  async execute(nowMs: number): Promise<void> {
+    this.phase = "running";
+    this.startedAtMs = nowMs;
+    const { maxRunMs } = this.claimed.job;
+    if (maxRunMs !== null) this.host.limit(this.lease, nowMs + maxRunMs + this.host.graceMs);
+    if (this.host.events.has("started")) {
+      this.host.events.emit("started", { job: this.ref, previous: this.claimed.previous });
+    }
+    let settlement: Settlement;
+    try {
+      const definition = this.definition as JobDefinition;
+      let input = parsed(definition.input, JSON.parse(this.claimed.job.input), definition.name, "input");
+      if (input instanceof Promise) input = await input;
+      const returned = await definition.run(new RunContext(this, input));
+      let result = this.completed ? null : this.resultJson(returned);
+      if (result instanceof Promise) result = await result;
+      settlement = { operation: "complete", fence: this.fence, result };
+    } catch (thrown) {
+      this.#thrown = thrown;
+      settlement = this.#failure(thrown);
+    }
+    this.settlement = settlement;
+    this.phase = "settling";
+    this.host.handlerEnded(this);
+    if (this.completing !== undefined || this.host.writer.isBusyWith(this)) await this.#quiet();
+    this.#conclude();
+  }
+
+  /** The worker closes and the handler has not ended: its lease is left to lapse (W4, W6). */
+  leaveBehind(): void {
+    if (this.phase === "running" && !this.stuck) this.#markStuck(this.host.world.clock.monotonicMs());
+  }
+
+  /** Gives the job back without running it: its attempt is returned. */
+  release(why: ReleaseReason, delayMs = 0): void {
+    this.#releaseReason = why;
+    this.settlement = { operation: "release", fence: this.fence, delayMs };
+    this.phase = "settling";
+    this.#conclude();
+  }
+
+  /** Fires the signal, once; the first reason stays. */
+  abort(reason: EndOfTrust): void {
+    if (this.aborted !== undefined || this.phase === "done") return;
+    this.aborted = reason;
+    this.#abortedAtMs = this.host.world.clock.monotonicMs();
+    if (reason !== "shutdown" && reason !== "cancelled" && reason !== "max_run") this.lease.end();
+    if (this.host.events.has("aborted")) this.host.events.emit("aborted", { job: this.ref, reason });
+    this.#controller?.abort(new LeaseEndedError(reason, this.lease.token));
+  }
+
+  /** Made when first asked for: a signal costs more than the rest of a run. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.aborted !== undefined)
+        this.#controller.abort(new LeaseEndedError(this.aborted, this.lease.token));
+    }
+    return this.#controller.signal;
+  }
+
+  /** Looks at the run's deadlines; called every tick while its handler runs. */
+  tick(now: Instant): void {
+    if (this.phase !== "running" || this.completed) return;
+    const { maxRunMs } = this.claimed.job;
+    this.host.refresh(this.lease);
+    if (this.lease.stateAt(now) === "ended") this.abort("lease_expired");
+    else if (maxRunMs !== null && now.monotonicMs - this.startedAtMs >= maxRunMs) this.abort("max_run");
+    if (this.aborted === undefined || this.stuck) return;
+    if (now.monotonicMs - this.#abortedAtMs >= this.host.graceMs) this.#markStuck(now.monotonicMs);
+  }
+
+  renewed(answer: { readonly cancelRequested: boolean }): void {
+    if (answer.cancelRequested && this.phase === "running") this.abort("cancelled");
+  }
+
+  /** A renewal, write or `job.complete` was refused. Once the run's own outcome is on its way, that one decides (W5). */
+  refused(refusal: Refusal): void {
+    if (this.phase === "done" || this.completed || this.refusal !== undefined) return;
+    if (this.phase === "settling" && this.completing === undefined) return;
+    this.refusal = refusal;
+    this.host.drop(this.lease);
+    this.lease.end();
+    if (this.phase === "running") this.abort(reasonOf(refusal));
+    else if (this.phase === "waiting") this.#conclude();
+  }
+
+  /** The store's answer to the settlement, which was applied now or by an earlier call whose answer got lost. */
+  settled(answer: SettledAnswer | undefined): void {
+    const { operation } = this.settlement as Settlement;
+    const state = answer?.state ?? (operation === "fail" && this.#isLastAttempt() ? "failed" : "ready");
+    if (operation === "complete") this.#done("completed");
+    else if (state === "cancelled") this.#done("cancelled");
+    else if (operation === "release") this.#done("released");
+    else if (state === "failed") this.#done("failed", answer);
+    else this.#done("retried");
+  }
+
+  /** The store refused the settlement: nothing was written, and nothing will be. */
+  unsettled(refusal: Refusal): void {
+    this.refusal = refusal;
+    this.#done("lost");
+  }
+
+  /** No answer was to be had before the worker had to close: the lease lapses, or the outcome is there already. */
+  abandon(): void {
+    if (this.phase !== "done") this.#done("abandoned");
+  }
+
+  /** `job.complete` has committed. */
+  markCompleted(): void {
+    this.completed = true;
+    this.host.drop(this.lease);
+  }
+
+  /** JSON text of what the handler returned; null for nothing. @throws when it does not fit its schema or JSON */
+  resultJson(returned: unknown): string | null | Promise<string | null> {
+    const { result: schema, name } = this.definition as JobDefinition;
+    if (schema === undefined) return resultText(returned, this.host.maxResultBytes);
+    const value = parsed(schema, returned, name, "result");
+    return value instanceof Promise
+      ? value.then((late) => resultText(late, this.host.maxResultBytes))
+      : resultText(value, this.host.maxResultBytes);
+  }
+
+  async #quiet(): Promise<void> {
+    await this.completing?.catch(() => {});
+    await this.host.writer.quiet(this);
+  }
+
+  #conclude(): void {
+    if (this.completed) {
+      if (this.#thrown !== undefined)
+        this.host.events.emit("threwLate", { job: this.ref, error: this.#thrown });
+      this.#done("completed");
+    } else if (this.refusal !== undefined) {
+      this.#done("lost");
+    } else {
+      this.host.settle(this);
+    }
+  }
+
+  #failure(thrown: unknown): Settlement {
+    // Aborted by our own stop: that is no failure of the job.
+    if (this.aborted === "shutdown") return { operation: "release", fence: this.fence, delayMs: 0 };
+    const retryInMs = isFinal(thrown) ? "final" : this.#retryInMs();
+    return { operation: "fail", fence: this.fence, error: errorJson(thrown), retryInMs };
+  }
+
+  #markStuck(nowMs: number): void {
+    this.stuck = true;
+    this.host.drop(this.lease);
+    this.host.stuck(this, this.aborted ?? "shutdown", nowMs - this.startedAtMs);
+  }
+
+  #retryInMs(): number {
+    const { backoff, attempt } = this.claimed.job;
+    const terms: Backoff = backoff ?? this.definition?.backoff ?? DEFAULT_BACKOFF;
+    return retryDelayMs(terms, attempt, this.host.world.random.next());
+  }
+
+  #isLastAttempt(): boolean {
+    const { settlement } = this;
+    const final = settlement?.operation === "fail" && settlement.retryInMs === "final";
+    return final || this.claimed.job.attempt >= this.claimed.job.maxAttempts;
+  }
+
+  #done(how: RunEnd, answer?: SettledAnswer): void {
+    this.phase = "done";
+    this.host.drop(this.lease);
+    this.lease.end();
+    this.#tell(how, answer);
+    this.host.done(this, how);
+  }
+
+  #tell(how: RunEnd, answer: SettledAnswer | undefined): void {
+    const { events } = this.host;
+    if (how === "abandoned") return;
+    const name = how === "retried" ? "retrying" : how;
+    if (!events.has(name)) return;
+    const job = this.ref;
+    const error = this.#thrown;
+    const { settlement } = this;
+    if (how === "completed") events.emit("completed", { job });
+    else if (how === "cancelled") events.emit("cancelled", { job });
+    else if (how === "released") events.emit("released", { job, why: this.#releaseReason });
+    else if (how === "failed") events.emit("failed", { job, error, endReason: answer?.endReason ?? null });
+    else if (how === "lost") events.emit("lost", { job, refusal: this.refusal as Refusal });
+    else
+      events.emit("retrying", {
+        job,
+        error,
+        retryInMs: (settlement as { readonly retryInMs: number }).retryInMs,
+      });
+  }
+}
+
+function resultText(value: unknown, maxBytes: number): string | null {
+  return value === undefined ? null : storableJson(value, "result", maxBytes);
+}
+
+function reasonOf(refusal: Refusal): EndOfTrust {
+  if (refusal.outcome !== "stale") return "lease_superseded";
+  if (refusal.reason === "revoked") return "revoked";
+  return refusal.reason === "cancelled" ? "cancelled" : "lease_superseded";
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { JobView, JournalEntry } from "../../src/index.ts";
+import { cli, cliJson, file, folder, JOBS } from "./support.ts";
+
+const ID = "0198c5a4-6b1e-7c3a-9a51-3f2f6f0c9f11";
+
+interface Page {
+  readonly jobs: readonly JobView[];
+  readonly before: number | null;
+}
+
+describe("list", () => {
+  it("shows the newest first, page by page", async () => {
+    const cwd = folder();
+    for (const input of ["1", "2", "3"]) await cli(["enqueue", "note", input], { cwd });
+    const first = await cliJson<Page>(["list", "--limit", "2"], { cwd });
+    expect(first.jobs.map(({ input }) => input)).toEqual([3, 2]);
+    const last = await cliJson<Page>(["list", "--limit", "2", "--before", String(first.before)], { cwd });
+    expect(last.jobs.map(({ input }) => input)).toEqual([1]);
+    expect(last.before).toBe(null);
+    expect((await cli(["list", "--limit", "2"], { cwd })).stderr).toBe(`There are more: --before ${first.before}\n`);
+  });
+
+  it("filters by queue, job, state, unique key and resource", async () => {
+    const cwd = folder();
+    await cli(["enqueue", "a", "1", "--queue", "q"], { cwd });
+    await cli(["enqueue", "b", "2", "--unique-key", "k"], { cwd });
+    await cli(["enqueue", "b", "3", "--resource", "r", "--job-id", ID], { cwd });
+    await cli(["cancel", ID], { cwd });
+    const inputs = async (...args: string[]): Promise<unknown[]> =>
+      (await cliJson<Page>(["list", ...args], { cwd })).jobs.map(({ input }) => input);
+    expect(await inputs("--queue", "q")).toEqual([1]);
+    expect(await inputs("--job", "b")).toEqual([3, 2]);
+    expect(await inputs("--state", "ready")).toEqual([2, 1]);
+    expect(await inputs("--state", "completed,cancelled", "--state", "failed")).toEqual([3]);
+    expect(await inputs("--unique-key", "k")).toEqual([2]);
+    expect(await inputs("--resource", "r")).toEqual([3]);
+    expect(await inputs("--queue", "none")).toEqual([]);
+  });
+
+  it("writes ISO times and tabs away from a terminal, one job a line", async () => {
+    const cwd = folder();
+    file(cwd, "jobs.mjs", JOBS);
+    await cli(["enqueue", "broken", "--job-id", ID], { cwd });
+    await cli(["work", "jobs.mjs", "--drain"], { cwd });
+    const [head = "", row = ""] = (await cli(["list"], { cwd })).stdout.split("\n");
+    expect(head.split("\t")).toEqual("id job queue state generation attempt enqueued ended why".split(" "));
+    const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expect(row.split("\t")).toEqual([
+      ...[ID, "broken", "broken", "failed", "1", "1/10", iso, iso],
+      expect.stringMatching(/^FinalError: no such account/),
+    ]);
+  });
+});
+
+describe("show", () => {
+  it("tells a job and its journal", async () => {
+    const cwd = folder();
+    file(cwd, "jobs.mjs", JOBS);
+    await cli(["enqueue", "note", '"x"', "--job-id", ID], { cwd });
+    await cli(["work", "jobs.mjs", "--drain"], { cwd });
+    const { code, stdout } = await cli(["show", ID], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^job +${ID}$`, "m"));
+    expect(stdout).toMatch(/^state +completed$/m);
+    expect(stdout).toMatch(/^result +\{"noted":"x"\}$/m);
+    expect(stdout).toMatch(/journal\n.*generation +0 {2}enqueued\n.*generation +1 {2}claimed by .*\n.*completed by /);
+
+    const shown = await cliJson<{ job: JobView; journal: JournalEntry[] }>(["show", ID], { cwd });
+    expect(shown.job).toMatchObject({ jobId: ID, state: "completed", generation: 1, result: { noted: "x" } });
+    expect(shown.journal).toMatchObject([
+      { kind: "enqueued", generation: 0 },
+      { kind: "claimed", generation: 1 },
+      { kind: "completed", generation: 1 },
+    ]);
+  });
+
+  it("tells a named lease and its journal", async () => {
+    const cwd = folder();
+    await cli(["with-lease", "nightly", "--", process.execPath, "-e", ""], { cwd });
+    const { stdout } = await cli(["show", "lease:nightly"], { cwd });
+    expect(stdout).toMatch(/^owner +nobody$/m);
+    expect(stdout).toMatch(/generation +1 {2}claimed by .*\n.*generation +1 {2}released by /);
+    expect(await cliJson(["show", "lease:nightly"], { cwd })).toMatchObject({
+      lease: { name: "nightly", generation: 1, owner: null },
+      journal: [{ kind: "claimed" }, { kind: "released" }],
+    });
+  });
+
+  it("exits with 3 for what is not there", async () => {
+    const cwd = folder();
+    await cli(["migrate"], { cwd });
+    expect(await cli(["show", ID], { cwd })).toMatchObject({ code: 3, stdout: "" });
+    expect(await cli(["show", "lease:none"], { cwd })).toMatchObject({ code: 3, stdout: "" });
+  });
+});
+
+describe("migrate", () => {
+  it("prints the SQL and runs nothing with --dry-run, runs it without, and then has nothing to do", async () => {
+    const cwd = folder();
+    const dry = await cli(["migrate", "--dry-run"], { cwd });
+    expect(dry.stdout).toMatch(/^-- schema 1\n[\s\S]*create table leasehold_job/);
+    expect((await cli(["list"], { cwd })).code).toBe(4);
+    expect(await cliJson(["migrate"], { cwd })).toMatchObject({ dryRun: false, versions: [1], exit: 0 });
+    expect((await cli(["migrate"], { cwd })).stdout).toMatch(/the schema was up to date/);
+    const again = await cli(["migrate", "--dry-run"], { cwd });
+    expect([again.stdout, again.stderr]).toEqual(["", expect.stringMatching(/nothing to do/)]);
+  });
+});
+
+describe("raise-floor", () => {
+  it("makes what was granted before stale, and the next generation higher than any copy's", async () => {
+    const cwd = folder();
+    file(cwd, "jobs.mjs", JOBS);
+    await cli(["enqueue", "note", "--job-id", ID], { cwd });
+    const { epoch, exit } = await cliJson<{ epoch: number }>(["raise-floor"], { cwd });
+    expect([exit, epoch > 10_000]).toEqual([0, true]);
+    await cli(["work", "jobs.mjs", "--drain"], { cwd });
+    expect(await cliJson(["show", ID], { cwd })).toMatchObject({ job: { generation: epoch * 2 ** 32 + 1 } });
+  });
+});

@@ -1,0 +1,35 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    seed: number;
+  }
+}
+
+/** Before the first test: builds dist/ once (again at each rerun of a watch), then draws and prints the seed. */
+export function setup(project: TestProject): void {
+  if (process.env["LEASEHOLD_BUILT"] !== "1") build();
+  project.onTestsRerun(async () => build());
+
+  const seed = seedFrom(process.env["SEED"]);
+  console.log(`seed ${seed}: \`SEED=${seed} npm test\` draws the same numbers again`);
+  project.provide("seed", seed);
+}
+
+function build(): void {
+  const script = fileURLToPath(new URL("../../scripts/build.js", import.meta.url));
+  const { status } = spawnSync(process.execPath, [script, "--quiet"], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if (status !== 0) throw new Error("The build failed; the compiler's words are above.");
+}
+
+function seedFrom(given: string | undefined): number {
+  if (given === undefined || given === "") return Math.floor(Math.random() * 2 ** 31);
+  const seed = Number(given);
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new Error(`SEED is a whole number from 0 up, not \`${given}\`.`);
+  return seed;
+}

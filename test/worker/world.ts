@@ -1,0 +1,51 @@
+import { Leasehold, type LeaseholdOptions } from "../../src/client/leasehold.ts";
+import type { LogEntry } from "../../src/client/log.ts";
+import { type ManualWorld, manualWorld } from "../../src/clock/manual.ts";
+import { memory } from "../../src/stores/memory/index.ts";
+import { type FaultyStore, faulty } from "./faulty-store.ts";
+
+export interface TestWorld {
+  readonly world: ManualWorld;
+  readonly store: FaultyStore;
+  readonly leasehold: Leasehold;
+  readonly log: LogEntry[];
+  /** Another process on the same store: clocks of its own that stand still unless moved. */
+  another(world?: ManualWorld): Leasehold;
+}
+
+/** A world of its own for each test: nothing moves unless the test moves it. The store's clock never steps. */
+export function testWorld(options: Partial<LeaseholdOptions> = {}): TestWorld {
+  const world = manualWorld({ seed: 7 });
+  const log: LogEntry[] = [];
+  const inner = memory({
+    nowMs: () => Math.floor(1_700_000_000_000 + world.clock.monotonicMs()),
+    timers: world.timers,
+  });
+  const store = faulty(inner);
+  const leasehold = new Leasehold({ store, world, log: (entry) => void log.push(entry), ...options });
+  return {
+    world,
+    store,
+    leasehold,
+    log,
+    another: (own = world) => new Leasehold({ store: inner, world: own, log: () => {} }),
+  };
+}
+
+/** A promise that the test settles itself: a handler that goes on for as long as the test likes. */
+export interface Gate<Value = void> {
+  readonly promise: Promise<Value>;
+  open(value: Value): void;
+  fail(error: unknown): void;
+}
+
+export function gate<Value = void>(): Gate<Value> {
+  let open!: (value: Value) => void;
+  let fail!: (error: unknown) => void;
+  const promise = new Promise<Value>((resolve, reject) => {
+    open = resolve;
+    fail = reject;
+  });
+  promise.catch(() => {});
+  return { promise, open, fail };
+}
