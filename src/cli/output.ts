@@ -5,9 +5,16 @@
 
 import { shortDuration } from "./duration.ts";
 
+const writeData = process.stdout.write.bind(process.stdout);
+
 /** One line of data. */
 export function data(text: string): void {
-  process.stdout.write(`${text}\n`);
+  writeData(`${text}\n`);
+}
+
+/** Sends to stderr what a jobs module prints on stdout from now on: with `--json` stdout is for one document. */
+export function keepStdoutForData(): void {
+  process.stdout.write = process.stderr.write.bind(process.stderr);
 }
 
 /** One JSON document on one line: what `--json` prints. */
@@ -46,12 +53,8 @@ export function time(atMs: number | null, nowMs: number): string {
 
 /** Resolves when everything written has left the process; it must before `process.exit`. */
 export async function flushed(): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) {
-    await new Promise<void>((resolve) => {
-      if (stream.destroyed || stream.writableLength === 0) resolve();
-      else stream.write("", () => resolve());
-    });
-  }
+  const writers = [writeData, process.stderr.write.bind(process.stderr)];
+  await Promise.all(writers.map((write) => new Promise<void>((resolve) => write("", () => resolve()))));
 }
 
 /** `leasehold list | head` is no error: when the reader has gone there is nobody left to write for. */

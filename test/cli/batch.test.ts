@@ -10,7 +10,8 @@ interface Listed {
   readonly jobs: readonly { readonly jobId: string; readonly state: string; readonly generation: number }[];
 }
 
-const notes = (count: number): unknown[] => Array.from({ length: count }, (_, i) => ({ job: "note", input: i }));
+const notes = (count: number): unknown[] =>
+  Array.from({ length: count }, (_, i) => ({ job: "note", input: i }));
 
 function world(lines: string, jobs = JOBS): { cwd: string; input: string } {
   const cwd = folder();
@@ -46,7 +47,9 @@ describe("batch", () => {
       seconds: expect.any(Number),
       jobsPerSecond: expect.any(Number),
       interruptedBy: null,
-      failures: [{ line: 3, jobId: expect.any(String), error: expect.stringMatching(/^FinalError: no such account/) }],
+      failures: [
+        { line: 3, jobId: expect.any(String), error: expect.stringMatching(/^FinalError: no such account/) },
+      ],
     });
   });
 
@@ -70,7 +73,10 @@ describe("batch", () => {
     const { cwd } = world("7\n7\n\n7\n");
     const args = [...batchArgs, "--job", "note"];
     expect(await cliJson<Summary>(args, { cwd })).toMatchObject({ lines: 3, enqueued: 3, exit: 0 });
-    expect(await cliJson<Summary>(args, { cwd })).toMatchObject({ enqueued: 0, alreadyDone: { completed: 3 } });
+    expect(await cliJson<Summary>(args, { cwd })).toMatchObject({
+      enqueued: 0,
+      alreadyDone: { completed: 3 },
+    });
     const named = await cliJson<Summary>([...args, "--name", "tuesday"], { cwd });
     expect(named).toMatchObject({ batch: "tuesday", enqueued: 3 });
   });
@@ -78,7 +84,10 @@ describe("batch", () => {
   it("reads standard input", async () => {
     const { cwd } = world("");
     const args = ["batch", "jobs.mjs", "--input", "-", "--name", "piped", "--job", "note"];
-    expect(await cliJson<Summary>(args, { cwd, input: "1\n2\n" })).toMatchObject({ ended: { completed: 2 }, exit: 0 });
+    expect(await cliJson<Summary>(args, { cwd, input: "1\n2\n" })).toMatchObject({
+      ended: { completed: 2 },
+      exit: 0,
+    });
   });
 
   it("has nothing to do for an empty file", async () => {
@@ -87,7 +96,15 @@ describe("batch", () => {
 
   it("keeps each line's options", async () => {
     const lines = [
-      { job: "note", input: 1, queue: "side door", priority: -3, maxAttempts: 4, leaseMs: 700, resource: "till" },
+      {
+        job: "note",
+        input: 1,
+        queue: "side door",
+        priority: -3,
+        maxAttempts: 4,
+        leaseMs: 700,
+        resource: "till",
+      },
       { job: "note", input: 2, unique: { key: "k" }, maxRunMs: 9_000 },
     ];
     const { cwd } = world(ndjson(lines));
@@ -95,7 +112,15 @@ describe("batch", () => {
     const { jobs } = await cliJson<Listed>(["list"], { cwd });
     expect(jobs).toMatchObject([
       { input: 2, uniqueKey: "k", maxRunMs: 9_000, queue: "note", state: "completed" },
-      { input: 1, queue: "side door", priority: -3, maxAttempts: 4, leaseMs: 700, resource: "till", state: "completed" },
+      {
+        input: 1,
+        queue: "side door",
+        priority: -3,
+        maxAttempts: 4,
+        leaseMs: 700,
+        resource: "till",
+        state: "completed",
+      },
     ]);
   });
 
@@ -251,14 +276,22 @@ describe("batch, killed", () => {
       await next.saw(/^ran$/m, 1 + Math.floor(random() * 20));
       killGroup(next);
       await next.ended;
-      expect(runs(cwd).slice(before).filter((id) => done.has(id))).toEqual([]);
+      expect(
+        runs(cwd)
+          .slice(before)
+          .filter((id) => done.has(id)),
+      ).toEqual([]);
     }
     const done = await completed(cwd);
     const before = runs(cwd).length;
     const summary = await cliJson<Summary>(args, { cwd });
     expect(summary).toMatchObject({ exit: 0, lines: LINES, notEnded: 0 });
     expect(summary.alreadyDone.completed + summary.ended.completed).toBe(LINES);
-    expect(runs(cwd).slice(before).filter((id) => done.has(id))).toEqual([]);
+    expect(
+      runs(cwd)
+        .slice(before)
+        .filter((id) => done.has(id)),
+    ).toEqual([]);
     expect((await completed(cwd)).size).toBe(LINES);
   });
 
@@ -270,7 +303,9 @@ describe("batch, killed", () => {
     await running.ended;
     const summary = await cliJson<Summary>([...batchArgs, "--concurrency", "50"], { cwd });
     expect(summary.alreadyDone.completed + summary.ended.completed).toBe(3_000);
-    expect((await cliJson<Listed>(["queues"], { cwd }))).toMatchObject([{ queue: "note", completed: 3_000, ready: 0 }]);
+    expect(await cliJson<Listed>(["queues"], { cwd })).toMatchObject([
+      { queue: "note", completed: 3_000, ready: 0 },
+    ]);
   });
 
   it("alone, without its worker processes, leaves none behind that works for ever", async () => {

@@ -50,7 +50,9 @@ describe("cancel, revoke, retry and delete", () => {
     await cli(["retry", id], { cwd });
     await cli(["cancel", id], { cwd });
     await cli(["retry", id, "--again"], { cwd });
-    expect(await cliJson(["show", id], { cwd })).toMatchObject({ job: { state: "ready", generation: 2, run: 2 } });
+    expect(await cliJson(["show", id], { cwd })).toMatchObject({
+      job: { state: "ready", generation: 2, run: 2 },
+    });
   });
 
   it("delete removes the job, and never one that is leased", async () => {
@@ -72,8 +74,15 @@ describe("cancel, revoke, retry and delete", () => {
     const id = await enqueued(cwd, "slow", "--queue", "slow things", "--lease", "1s");
     const worker = startCli(["work", "jobs.mjs"], { cwd });
     await worker.saw(/slow began/);
-    const [revoked] = await cliJson<{ outcome: string; generation: number; token: object }[]>(["revoke", id], { cwd });
-    expect(revoked).toMatchObject({ outcome: "applied", generation: 2, token: { line: `job:${id}`, generation: 2 } });
+    const [revoked] = await cliJson<{ outcome: string; generation: number; token: object }[]>(
+      ["revoke", id],
+      { cwd },
+    );
+    expect(revoked).toMatchObject({
+      outcome: "applied",
+      generation: 2,
+      token: { line: `job:${id}`, generation: 2 },
+    });
     await worker.saw(/slow aborted/);
     await worker.saw(/slow began/, 2); // claimed again, at generation 3
 
@@ -82,7 +91,9 @@ describe("cancel, revoke, retry and delete", () => {
     await worker.saw(/slow aborted/, 2);
     worker.child.kill("SIGTERM");
     expect((await worker.ended).code).toBe(143);
-    expect(await cliJson(["show", id], { cwd })).toMatchObject({ job: { state: "cancelled", generation: 3 } });
+    expect(await cliJson(["show", id], { cwd })).toMatchObject({
+      job: { state: "cancelled", generation: 3 },
+    });
   });
 });
 

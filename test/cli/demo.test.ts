@@ -36,7 +36,9 @@ describe("demo", () => {
   });
 
   it("tells the same as JSON", async () => {
-    const told = await cliJson<{ steps: Told[]; journal: JournalEntry[]; checks: Check[] }>(["demo"], { cwd: folder() });
+    const told = await cliJson<{ steps: Told[]; journal: JournalEntry[]; checks: Check[] }>(["demo"], {
+      cwd: folder(),
+    });
     expect(told).toMatchObject({ ok: true, exit: 0, job: { state: "completed" } });
     expect(told.steps.filter(({ refused }) => refused)).toHaveLength(3);
     expect(told.journal.filter(({ kind }) => kind === "refused")).toMatchObject([

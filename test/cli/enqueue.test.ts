@@ -8,7 +8,10 @@ describe("enqueue", () => {
     const cwd = folder();
     const args = ["enqueue", "note", "1", "--job-id", ID];
     expect(await cli(args, { cwd })).toMatchObject({ code: 0, stdout: `${ID}: enqueued.\n`, stderr: "" });
-    expect(await cli(args, { cwd })).toMatchObject({ code: 0, stdout: `${ID}: was there before; it is ready.\n` });
+    expect(await cli(args, { cwd })).toMatchObject({
+      code: 0,
+      stdout: `${ID}: was there before; it is ready.\n`,
+    });
     expect(await cliJson(args, { cwd })).toMatchObject({ outcome: "repeated", jobId: ID, state: "ready" });
   });
 
@@ -63,7 +66,9 @@ describe("enqueue", () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
     await cli(["enqueue", "slow", "--module", "jobs.mjs"], { cwd });
-    expect(await cliJson(["list"], { cwd })).toMatchObject({ jobs: [{ queue: "slow things", leaseMs: 1_000 }] });
+    expect(await cliJson(["list"], { cwd })).toMatchObject({
+      jobs: [{ queue: "slow things", leaseMs: 1_000 }],
+    });
     const { code, stderr } = await cli(["enqueue", "fast", "--module", "jobs.mjs"], { cwd });
     expect([code, stderr]).toEqual([2, expect.stringMatching(/no job "fast"; it has broken, note, slow/)]);
   });

@@ -18,7 +18,9 @@ describe("list", () => {
     const last = await cliJson<Page>(["list", "--limit", "2", "--before", String(first.before)], { cwd });
     expect(last.jobs.map(({ input }) => input)).toEqual([1]);
     expect(last.before).toBe(null);
-    expect((await cli(["list", "--limit", "2"], { cwd })).stderr).toBe(`There are more: --before ${first.before}\n`);
+    expect((await cli(["list", "--limit", "2"], { cwd })).stderr).toBe(
+      `There are more: --before ${first.before}\n`,
+    );
   });
 
   it("filters by queue, job, state, unique key and resource", async () => {
@@ -64,7 +66,9 @@ describe("show", () => {
     expect(stdout).toMatch(new RegExp(`^job +${ID}$`, "m"));
     expect(stdout).toMatch(/^state +completed$/m);
     expect(stdout).toMatch(/^result +\{"noted":"x"\}$/m);
-    expect(stdout).toMatch(/journal\n.*generation +0 {2}enqueued\n.*generation +1 {2}claimed by .*\n.*completed by /);
+    expect(stdout).toMatch(
+      /journal\n.*generation +0 {2}enqueued\n.*generation +1 {2}claimed by .*\n.*completed by /,
+    );
 
     const shown = await cliJson<{ job: JobView; journal: JournalEntry[] }>(["show", ID], { cwd });
     expect(shown.job).toMatchObject({ jobId: ID, state: "completed", generation: 1, result: { noted: "x" } });

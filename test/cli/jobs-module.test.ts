@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeBinaries } from "../support/nodes.ts";
 import { optional } from "../support/optional.ts";
-import { cli, file, folder, startProcess, CLI } from "./support.ts";
+import { CLI, cli, file, folder, startProcess } from "./support.ts";
 
 // Erasable syntax alone: Node 22.18 and newer load this themselves.
 const ERASABLE = `
@@ -50,7 +50,10 @@ for (const { name, version, path, missing } of nodeBinaries()) {
         const { code, stdout, stderr } = await startProcess(CLI, args, { cwd, node: path }).ended;
         expect(stderr).toMatch(/^HELLO/m);
         // A FinalError of another copy would not be final: the job would have been tried again.
-        expect(JSON.parse(stdout)).toMatchObject({ ended: { failed: 1 }, failures: [{ error: expect.stringMatching(/^FinalError: once/) }] });
+        expect(JSON.parse(stdout)).toMatchObject({
+          ended: { failed: 1 },
+          failures: [{ error: expect.stringMatching(/^FinalError: once/) }],
+        });
         expect(code).toBe(1);
       });
     }
@@ -62,7 +65,9 @@ describe("a JOBS_MODULE", () => {
     const cwd = folder();
     const body = `const { defineJob } = await import("leasehold");`;
     file(cwd, "jobs.cts", "export const nothing: number = 1;");
-    expect((await cli(["work", "jobs.cts"], { cwd })).stderr).toMatch(/exports no job \(its exports: nothing\)/);
+    expect((await cli(["work", "jobs.cts"], { cwd })).stderr).toMatch(
+      /exports no job \(its exports: nothing\)/,
+    );
     file(cwd, "jobs.mts", `${body} export const a = defineJob({ name: "a", run(): void {} });`);
     expect((await cli(["work", "jobs.mts", "--drain"], { cwd })).code).toBe(0);
   });

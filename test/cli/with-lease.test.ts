@@ -12,13 +12,19 @@ const HOLD = `
 describe("with-lease", () => {
   it("gives the command its token, passes its exit code on, and gives the lease up", async () => {
     const cwd = folder();
-    const say = "const { env } = process; console.log(env.LEASEHOLD_LINE, env.LEASEHOLD_GENERATION, env.LEASEHOLD_OWNER)";
+    const say =
+      "const { env } = process; console.log(env.LEASEHOLD_LINE, env.LEASEHOLD_GENERATION, env.LEASEHOLD_OWNER)";
     for (const generation of [1, 2]) {
-      const { code, stdout } = await cli(["with-lease", "nightly", "--", node, "-e", `${say}; process.exit(7)`], { cwd });
+      const { code, stdout } = await cli(
+        ["with-lease", "nightly", "--", node, "-e", `${say}; process.exit(7)`],
+        { cwd },
+      );
       expect(stdout).toMatch(new RegExp(`^lease:nightly ${generation} [\\w-]+\n$`));
       expect(code).toBe(7);
     }
-    expect(await cliJson(["show", "lease:nightly"], { cwd })).toMatchObject({ lease: { owner: null, generation: 2 } });
+    expect(await cliJson(["show", "lease:nightly"], { cwd })).toMatchObject({
+      lease: { owner: null, generation: 2 },
+    });
   });
 
   it("takes everything after -- for the command's", async () => {
@@ -35,30 +41,46 @@ describe("with-lease", () => {
     await first.saw(/holding generation 1/);
 
     const refused = await cli(["with-lease", "nightly", "--", node, "-e", ""], { cwd });
-    expect(refused).toMatchObject({ code: 5, stdout: "", stderr: expect.stringMatching(/held by somebody else, for .* yet/) });
-    const inVain = await cli(["with-lease", "nightly", "--wait", "1ms", "--json", "--", node, "-e", ""], { cwd });
-    expect(inVain.code).toBe(5);
-    expect(JSON.parse(inVain.stderr.split("\n")[0] ?? "")).toEqual({
-      lease: "nightly",
-      outcome: "refused",
-      generation: null,
+    expect(refused).toMatchObject({
+      code: 5,
+      stdout: "",
+      stderr: expect.stringMatching(/nightly: somebody else holds it, for .* yet/),
     });
+    const inVain = await cli(["with-lease", "nightly", "--wait", "1ms", "--json", "--", node, "-e", ""], {
+      cwd,
+    });
+    expect(inVain.code).toBe(5);
+    expect(
+      inVain.stderr
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toEqual([
+      { lease: "nightly", outcome: "waiting", generation: null },
+      { lease: "nightly", outcome: "refused", generation: null },
+    ]);
 
     const second = startCli(["with-lease", "nightly", "--wait", "1m", "--", node, "-e", HOLD], { cwd });
     const other = await cli(["with-lease", "other", "--", node, "-p", "'not held up'"], { cwd });
     expect(other).toMatchObject({ code: 0, stdout: "not held up\n" });
 
     first.child.kill("SIGTERM"); // goes to the command, whose exit code comes back
-    expect(await first.ended).toMatchObject({ code: 9, stdout: expect.stringMatching(/command got SIGTERM/) });
+    expect(await first.ended).toMatchObject({
+      code: 9,
+      stdout: expect.stringMatching(/command got SIGTERM/),
+    });
     await second.saw(/holding generation 2/);
     second.child.kill("SIGTERM");
     expect((await second.ended).code).toBe(9);
   });
 
   it("passes SIGINT on, and answers 128 and the signal's number when a signal ended the command", async () => {
-    const running = startCli(["with-lease", "x", "--", node, "-e", "console.log('on'); setInterval(() => {}, 1e3)"], {
-      cwd: folder(),
-    });
+    const running = startCli(
+      ["with-lease", "x", "--", node, "-e", "console.log('on'); setInterval(() => {}, 1e3)"],
+      {
+        cwd: folder(),
+      },
+    );
     await running.saw(/on/);
     running.child.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
@@ -68,7 +90,9 @@ describe("with-lease", () => {
     const cwd = folder();
     const first = startCli(["with-lease", "nightly", "--", node, "-e", HOLD], { cwd });
     await first.saw(/holding/);
-    const waiting = startCli(["with-lease", "nightly", "--wait", "1h", "--json", "--", node, "-e", ""], { cwd });
+    const waiting = startCli(["with-lease", "nightly", "--wait", "1h", "--json", "--", node, "-e", ""], {
+      cwd,
+    });
     await waiting.saw(/"outcome":"waiting"/);
     waiting.child.kill("SIGTERM");
     expect((await waiting.ended).code).toBe(143);
@@ -84,13 +108,17 @@ describe("with-lease", () => {
 
     frozen.child.kill("SIGCONT");
     const { code, stdout, stderr } = await frozen.ended;
-    expect(stderr).toMatch(/the lease with generation 1 has ended \(lease_(expired|superseded)\); ending the command/);
+    expect(stderr).toMatch(
+      /the lease with generation 1 has ended \(lease_(expired|superseded)\); ending the command/,
+    );
     expect(stdout).toMatch(/command got SIGTERM/);
     expect(code).toBe(5);
 
     next.child.kill("SIGTERM");
     expect((await next.ended).code).toBe(9);
-    expect(await cliJson(["show", "lease:nightly"], { cwd })).toMatchObject({ lease: { generation: 2, owner: null } });
+    expect(await cliJson(["show", "lease:nightly"], { cwd })).toMatchObject({
+      lease: { generation: 2, owner: null },
+    });
   });
 
   it("kills a command that ignores SIGTERM, and what that has started, after the grace", async () => {
@@ -115,7 +143,10 @@ describe("with-lease", () => {
   it("says when there is no such command", async () => {
     const cwd = folder();
     const { code, stderr } = await cli(["with-lease", "nightly", "--", "no-such-command"], { cwd });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/no-such-command could not be started: there is no such/)]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/no-such-command could not be started: there is no such/),
+    ]);
     expect(await cliJson(["show", "lease:nightly"], { cwd })).toMatchObject({ lease: { owner: null } });
   });
 

@@ -16,12 +16,10 @@ function judge(visit: Visit): void {
 
 it("every history of two owners and one job keeps the invariants, up to six steps", () => {
   const { states, steps } = explore(6, null, judge);
-  console.log(states, steps);
   expect(states).toBeGreaterThan(1_000);
 });
 
 it("and so with a resource, up to five steps", () => {
   const { states, steps } = explore(5, "account:42", judge);
-  console.log(states, steps);
   expect(states).toBeGreaterThan(1_000);
 });

@@ -1,6 +1,8 @@
 import { Leasehold, type LeaseholdOptions } from "../../src/client/leasehold.ts";
 import type { LogEntry } from "../../src/client/log.ts";
 import { type ManualWorld, manualWorld } from "../../src/clock/manual.ts";
+import { owner } from "../../src/protocol/identity.ts";
+import type { ClaimedJob } from "../../src/stores/store.ts";
 import { memory } from "../../src/stores/memory/index.ts";
 import { type FaultyStore, faulty } from "./faulty-store.ts";
 
@@ -49,3 +51,12 @@ export function gate<Value = void>(): Gate<Value> {
   promise.catch(() => {});
   return { promise, open, fail };
 }
+
+/** Claims as a worker that will never be heard of again. */
+export async function claimAndDie(store: FaultyStore, queue: string, limit = 100): Promise<readonly ClaimedJob[]> {
+  const dead = owner(`dead ${deaths++}`);
+  const claimed = await store.claim({ owner: dead, queues: [queue], limit, takeover: true }, { timeoutMs: 1_000 });
+  return claimed.jobs;
+}
+
+let deaths = 0;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { duration, wholeNumber } from "../duration.ts";
 import { EXIT, signalExitCode, usageError } from "../exit.ts";
 import { type StoreFlags, storeOptions } from "../options.ts";
-import { data, json, words } from "../output.ts";
+import { data, json, keepStdoutForData, words } from "../output.ts";
 
 interface BatchFlags extends StoreFlags {
   readonly input: string;
@@ -54,6 +54,7 @@ async function run(module: string, flags: BatchFlags): Promise<void> {
   const { systemWorld } = await import("../../clock/system.ts");
   const { storeLocation, storeUrl } = await import("../store-url.ts");
 
+  if (flags.json) keepStdoutForData();
   const jobs = await loadJobs(module);
   if (flags.job !== undefined && !jobs.has(flags.job)) {
     throw usageError(`--job: ${module} has no job ${JSON.stringify(flags.job)}; it has ${jobNames(jobs)}.`);

@@ -3,7 +3,7 @@ import type { EnqueueAnswer } from "../../protocol/enqueue.ts";
 import { duration, wholeNumber } from "../duration.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { oneOf, type StoreFlags, storeOptions } from "../options.ts";
-import { data, json } from "../output.ts";
+import { data, json, keepStdoutForData } from "../output.ts";
 
 const ON_CONFLICT = ["keep", "throw", "replace"] as const;
 
@@ -56,6 +56,7 @@ async function run(name: string, inputText: string, flags: EnqueueFlags): Promis
   if (flags.onConflict !== undefined && flags.uniqueKey === undefined) {
     throw usageError("--on-conflict needs --unique-key.");
   }
+  if (flags.json) keepStdoutForData();
   const input = await parsedInput(inputText);
   const job = await definitionOf(name, flags.module);
   await withLeasehold(flags, { create: true }, async (leasehold) => {

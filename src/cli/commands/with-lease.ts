@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Leasehold } from "../../index.ts";
 import { duration, shortDuration } from "../duration.ts";
 import { EXIT, signalExitCode } from "../exit.ts";
 import { type StoreFlags, storeOptions } from "../options.ts";
@@ -32,75 +33,59 @@ export function withLease(program: Command): void {
     .action(run);
 }
 
+type Outcome = "waiting" | "held" | "released" | "lost" | "refused";
+
 async function run(name: string, command: string[], flags: WithLeaseFlags): Promise<void> {
-  const [{ LeaseHeldError, LeaseEndedError }, { withLeasehold }, { startCommand }, { systemWorld }] =
-    await Promise.all([
-      import("../../index.ts"),
-      import("../client.ts"),
-      import("../child-command.ts"),
-      import("../../clock/system.ts"),
-    ]);
-  const { timers } = systemWorld();
+  const [{ LeaseHeldError }, { withLeasehold }, { runUnderLease }, { systemWorld }] = await Promise.all([
+    import("../../index.ts"),
+    import("../client.ts"),
+    import("../leased-command.ts"),
+    import("../../clock/system.ts"),
+  ]);
   const waiting = new AbortController();
   const giveUp = (signal: NodeJS.Signals): void => waiting.abort(signal);
   process.once("SIGINT", giveUp).once("SIGTERM", giveUp);
 
   let generation: number | undefined;
-  let exitCode: number | undefined;
-  let lost: string | undefined;
-  const terms = { leaseMs: flags.lease, waitMs: flags.wait, signal: waiting.signal };
-  const report = (outcome: string): void => {
+  let lost = false;
+  const tell = (outcome: Outcome, text: string): void => {
     if (flags.json) words(JSON.stringify({ lease: name, outcome, generation: generation ?? null }));
+    else if (text !== "") words(`leasehold: ${name}: ${text}`);
   };
+  const hold = (leasehold: Leasehold, waitMs: number): Promise<number> =>
+    leasehold.withLease(name, { leaseMs: flags.lease, waitMs, signal: waiting.signal }, (lease) => {
+      process.off("SIGINT", giveUp).off("SIGTERM", giveUp); // from here on they are the command's
+      generation = lease.token.generation;
+      tell("held", "");
+      return runUnderLease(lease, {
+        command,
+        graceMs: flags.grace,
+        timers: systemWorld().timers,
+        onLost(reason) {
+          lost = true;
+          tell("lost", `the lease with generation ${generation} has ended (${reason}); ending the command.`);
+        },
+      });
+    });
+
   try {
-    await withLeasehold(flags, { create: true }, (leasehold) =>
-      leasehold.withLease(name, terms, async (lease) => {
-        process.off("SIGINT", giveUp).off("SIGTERM", giveUp);
-        generation = lease.token.generation;
-        report("held");
-        const child = startCommand(
-          command,
-          {
-            LEASEHOLD_LINE: lease.token.line,
-            LEASEHOLD_GENERATION: String(lease.token.generation),
-            LEASEHOLD_OWNER: lease.token.owner,
-          },
-          timers,
-        );
-        const onEnd = (): void => {
-          const reason: unknown = lease.signal.reason;
-          lost = reason instanceof LeaseEndedError ? reason.reason : String(reason);
-          words(
-            `leasehold: ${name}: the lease with generation ${generation} has ended (${lost}); ending the command.`,
-          );
-          child.end(flags.grace);
-        };
-        lease.signal.addEventListener("abort", onEnd, { once: true });
-        if (lease.signal.aborted) onEnd();
-        try {
-          exitCode = await child.exitCode;
-        } finally {
-          lease.signal.removeEventListener("abort", onEnd);
-        }
-      }),
-    );
+    const exitCode = await withLeasehold(flags, { create: true }, async (leasehold) => {
+      try {
+        return await hold(leasehold, 0);
+      } catch (error) {
+        if (!(error instanceof LeaseHeldError) || flags.wait === 0 || waiting.signal.aborted) throw error;
+        tell("waiting", `somebody else holds it; waiting for up to ${shortDuration(flags.wait)}.`);
+        return hold(leasehold, flags.wait);
+      }
+    });
+    if (!lost) tell("released", "");
+    process.exitCode = lost ? EXIT.refused : exitCode;
   } catch (error) {
-    const signal: unknown = waiting.signal.reason;
-    if (waiting.signal.aborted && generation === undefined) {
-      process.exitCode = signalExitCode(signal as "SIGINT" | "SIGTERM");
-      return;
-    }
-    if (error instanceof LeaseHeldError) {
-      report("refused");
-      words(
-        `leasehold: ${name} is held by somebody else, for ${shortDuration(error.remainingMs)} yet; --wait waits.`,
-      );
+    if (waiting.signal.aborted) {
+      process.exitCode = signalExitCode(waiting.signal.reason as "SIGINT" | "SIGTERM");
+    } else if (error instanceof LeaseHeldError) {
+      tell("refused", `somebody else holds it, for ${shortDuration(error.remainingMs)} yet. --wait waits.`);
       process.exitCode = EXIT.refused;
-      return;
-    }
-    // Whatever the library says of a lost lease has been said above.
-    if (lost === undefined) throw error;
+    } else throw error;
   }
-  report(lost === undefined ? "released" : "lost");
-  process.exitCode = lost === undefined ? exitCode : EXIT.refused;
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { duration, wholeNumber } from "../duration.ts";
 import { EXIT, signalExitCode } from "../exit.ts";
 import { listOf, type StoreFlags, storeOptions } from "../options.ts";
-import { data, json, words } from "../output.ts";
+import { data, json, keepStdoutForData, words } from "../output.ts";
 
 interface WorkFlags extends StoreFlags {
   readonly concurrency: number;
@@ -32,6 +32,7 @@ async function run(module: string, flags: WorkFlags): Promise<void> {
     import("../client.ts"),
     import("../jobs-module.ts"),
   ]);
+  if (flags.json) keepStdoutForData();
   const jobs = await loadJobs(module);
   await withLeasehold(flags, { create: true }, async (leasehold) => {
     const { concurrency, queues, grace: graceMs, drain } = flags;

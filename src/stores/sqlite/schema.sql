@@ -87,6 +87,8 @@ CREATE INDEX leasehold_job_delayed on leasehold_job (run_at) where phase = 0;
 
 CREATE INDEX leasehold_job_leased on leasehold_job (queue) where phase = 2;
 
+CREATE INDEX leasehold_job_open on leasehold_job (queue) where phase in (1, 3) and owner is not null;
+
 CREATE INDEX leasehold_job_ready on leasehold_job (queue, priority, seq) where phase = 1;
 
 CREATE UNIQUE INDEX leasehold_job_unique on leasehold_job (name, unique_key) where unique_key is not null and phase < 4;

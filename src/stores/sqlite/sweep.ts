@@ -40,6 +40,7 @@ export class Sweep {
   run(statements: Statements, moment: Moment): JobRecord[] {
     const { nowMs } = moment;
     statements.run("rebase leases that start in the future", { now: nowMs });
+    statements.run("rebase the laid open", { now: nowMs });
     const ended = statements
       .all<{ seq: number }>("lapsed without a future", { now: nowMs, limit: ROWS_A_SWEEP })
       .map(({ seq }) => end(statements, seq, moment));

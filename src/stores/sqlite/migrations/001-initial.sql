@@ -66,6 +66,7 @@ create index leasehold_job_ready on leasehold_job (queue, priority, seq) where p
 create index leasehold_job_leased on leasehold_job (queue) where phase = 2;
 create index leasehold_job_delayed on leasehold_job (run_at) where phase = 0;
 create index leasehold_job_waiting on leasehold_job (resource, priority, seq) where phase = 3;
+create index leasehold_job_open on leasehold_job (queue) where phase in (1, 3) and owner is not null;
 create unique index leasehold_job_unique on leasehold_job (name, unique_key) where unique_key is not null and phase < 4;
 
 create table leasehold_input (

@@ -4,6 +4,9 @@ select exists (select 1 from leasehold_job
                 where phase = 2
                   and (lease_until <= cast(round(unixepoch('subsec') * 1000) as integer)
                        or lease_until - lease_ms > cast(round(unixepoch('subsec') * 1000) as integer) + max(lease_ms / 10, 50)))
+    or exists (select 1 from leasehold_job
+                where phase in (1, 3) and owner is not null
+                  and lease_until - lease_ms > cast(round(unixepoch('subsec') * 1000) as integer) + max(lease_ms / 10, 50))
     or exists (select 1 from leasehold_job where phase = 3) as some;
 
 -- name: rebase leases that start in the future    :now
@@ -11,6 +14,12 @@ select exists (select 1 from leasehold_job
 update leasehold_job
    set lease_until = :now + lease_ms
  where phase = 2 and lease_until - lease_ms > :now + max(lease_ms / 10, 50);
+
+-- name: rebase the laid open    :now
+-- The same for those that had lapsed by the clock as it was before: they are leased once more.
+update leasehold_job
+   set lease_until = :now + lease_ms, phase = 2
+ where phase in (1, 3) and owner is not null and lease_until - lease_ms > :now + max(lease_ms / 10, 50);
 
 -- name: lapsed without a future    :now :limit
 -- No attempts left (C12) or a pending cancel (C13): these end.
