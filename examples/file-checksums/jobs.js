@@ -27,7 +27,7 @@ export const beginScan = defineJob({
  * The job that does the work, for one file each. Every scan has a queue of its own, so that its counts are its own.
  *
  * @param {string} scan
- * @param {() => Promise<void>} [beforeWriting] where this example freezes a worker
+ * @param {(jobId: string) => Promise<void>} [beforeWriting] where this example freezes a worker
  * @param {(path: string, refused: StaleLeaseError) => void} [onRefused]
  */
 export function checksumJob(scan, beforeWriting, onRefused) {
@@ -38,7 +38,7 @@ export function checksumJob(scan, beforeWriting, onRefused) {
     /** @param {import("leasehold").RunContext<{ path: string }>} context */
     async run({ input: { path }, job, lease, signal }) {
       const { sha256, lines, bytes } = await digest(path, signal);
-      await beforeWriting?.();
+      await beforeWriting?.(job.id);
       try {
         await job.complete(async (tx) => {
           await tx.query(

@@ -96,8 +96,13 @@ function report() {
       what: `every file has exactly one row: ${number(written.rows)} rows for ${number(files.length)} files`,
       ok: written.rows === files.length && written.files === files.length && completed === files.length,
     },
-    ...(seen !== undefined && seen.caught > 0
-      ? [{ what: "the frozen worker's late writes were refused", ok: seen.refused.length >= seen.caught }]
+    ...(seen !== undefined && seen.caught.length > 0
+      ? [
+          {
+            what: "the frozen worker's late writes were refused",
+            ok: seen.refused.length >= seen.caught.length,
+          },
+        ]
       : []),
   ];
   for (const line of lines) console.log(line);
@@ -111,10 +116,10 @@ function reportOfRun({ reclaimed, refused, caught, frozenMs }) {
   const SHOWN = 5;
   return [
     `${number(toDo)} jobs in ${seconds.toFixed(1)} s with two workers: ${number(Math.round(toDo / seconds))} jobs/s`,
-    caught === 0
+    caught.length === 0
       ? "No worker was frozen: there was too little left to do."
       : `Worker 1 was frozen for ${(frozenMs / 1000).toFixed(1)} s, its leases are ${LEASE_MS / 1000} s long`,
-    `${reclaimed} jobs were reclaimed by worker 2 when their leases had ended`,
+    `${number(reclaimed)} jobs were reclaimed when the leases of their owners had ended`,
     `${refused.length} late writes were refused:`,
     ...refused
       .slice(0, SHOWN)

@@ -8,7 +8,7 @@ import { LEASE_MS } from "./jobs.js";
  * @typedef {object} Seen
  * @property {number} reclaimed jobs taken over after a lapse
  * @property {{ path: string, generation: number, current: number }[]} refused late writes
- * @property {number} caught jobs hashed and not yet written when the worker froze; 0 when none did
+ * @property {string[]} caught the jobs that were hashed and not yet written when the worker froze; none when it did not
  * @property {number} frozenMs for how long it was
  */
 
@@ -23,7 +23,9 @@ const LOOK_EVERY_MS = 100;
  */
 export async function runTwoWorkers({ store, scan, freezeAfter, allEnded }) {
   /** @type {Seen} */
-  const seen = { reclaimed: 0, refused: [], caught: 0, frozenMs: 0 };
+  const seen = { reclaimed: 0, refused: [], caught: [], frozenMs: 0 };
+  /** @type {Set<string>} */
+  const takenOver = new Set();
   let frozenAtMs = 0;
   let lost = "";
   /** @type {() => void} */
@@ -42,13 +44,15 @@ export async function runTwoWorkers({ store, scan, freezeAfter, allEnded }) {
     child.on("message", (message) => {
       const news = /** @type {import("./worker.js").News} */ (message);
       if (news.kind === "working") beginOther();
-      else if (news.kind === "reclaimed") seen.reclaimed += 1;
-      else if (news.kind === "refused") seen.refused.push(news);
+      else if (news.kind === "reclaimed") {
+        seen.reclaimed += 1;
+        takenOver.add(news.job);
+      } else if (news.kind === "refused") seen.refused.push(news);
       else if (news.kind === "awake") seen.frozenMs = performance.now() - frozenAtMs;
       else {
         seen.caught = news.jobs;
         frozenAtMs = performance.now();
-        console.log(`Worker 1 is frozen with ${news.jobs} files hashed and not yet written.`);
+        console.log(`Worker 1 is frozen with ${news.jobs.length} files hashed and not yet written.`);
       }
     });
     return { child, over };
@@ -67,8 +71,8 @@ export async function runTwoWorkers({ store, scan, freezeAfter, allEnded }) {
     if (!isFrozen()) continue;
     const frozenMs = performance.now() - frozenAtMs;
     // Its jobs should be somebody else's by now; in vain nobody waits for ever.
-    const takenOver = seen.reclaimed >= seen.caught || frozenMs > LONGEST_FREEZE_MS;
-    if (frozenMs > LEASE_MS + 2_000 && takenOver) first.child.kill("SIGCONT");
+    const isTime = seen.caught.every((job) => takenOver.has(job)) || frozenMs > LONGEST_FREEZE_MS;
+    if (frozenMs > LEASE_MS + 2_000 && isTime) first.child.kill("SIGCONT");
   }
   for (const { child } of [first, other]) {
     if (lost === "") child.send("stop");

@@ -16,7 +16,7 @@ import { checksumJob, LEASE_MS } from "./jobs.js";
  *
  * What it tells.
  *
- * @typedef {{ kind: "working" } | { kind: "frozen", jobs: number } | { kind: "awake" } | { kind: "reclaimed" }
+ * @typedef {{ kind: "working" } | { kind: "frozen", jobs: string[] } | { kind: "awake" } | { kind: "reclaimed", job: string }
  *   | { kind: "refused", path: string, generation: number, current: number }} News
  */
 
@@ -29,12 +29,15 @@ const job = checksumJob(order.scan, freezer(order.freezeAfter), (path, { generat
   tell({ kind: "refused", path, generation, current }),
 );
 
-const worker = leasehold.work([job], { concurrency: 8 });
+// A frozen thread would keep the file's write lock if it was just committing, and hold up everybody. The one that freezes
+// stops between two steps of its only thread, so it renews its leases from there too.
+const renewer = order.freezeAfter === undefined ? "thread" : "inline";
+const worker = leasehold.work([job], { concurrency: 8, renewer });
 let working = false;
-worker.on("started", ({ previous }) => {
+worker.on("started", ({ job: { id }, previous }) => {
   if (!working) tell({ kind: "working" });
   working = true;
-  if (previous !== undefined) tell({ kind: "reclaimed" });
+  if (previous !== undefined) tell({ kind: "reclaimed", job: id });
 });
 
 process.once("message", async () => {
@@ -46,9 +49,13 @@ process.once("message", async () => {
 process.on("disconnect", onOrphaned);
 process.on("SIGINT", () => {}); // a terminal's Ctrl-C reaches all processes; the parent alone decides
 
+/** The parent was killed, and nobody else would wake the frozen one. */
 function onOrphaned() {
-  // The parent was killed, and nobody else would wake the frozen one.
-  if (order.peer !== undefined) process.kill(order.peer, "SIGCONT");
+  try {
+    if (order.peer !== undefined) process.kill(order.peer, "SIGCONT");
+  } catch {
+    // It has ended already.
+  }
   process.exit(1);
 }
 
@@ -68,7 +75,8 @@ function tell(news) {
  */
 function freezer(after = Number.POSITIVE_INFINITY) {
   let passed = 0;
-  let caught = 0;
+  /** @type {string[]} */
+  const caught = [];
   let done = false;
   /** @type {() => void} */
   let release;
@@ -87,12 +95,13 @@ function freezer(after = Number.POSITIVE_INFINITY) {
     });
   };
 
-  return async () => {
+  /** @param {string} jobId */
+  return async (jobId) => {
     passed += 1;
     if (done || passed <= after) return;
-    caught += 1;
-    if (caught === 1) setTimeout(freeze, LEASE_MS / 10);
-    if (caught === CAUGHT) void freeze();
+    caught.push(jobId);
+    if (caught.length === 1) setTimeout(freeze, LEASE_MS / 10);
+    if (caught.length === CAUGHT) void freeze();
     await gate;
   };
 }

@@ -27,6 +27,11 @@ export function words(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
+/** Something said after Ctrl-C, which a terminal echoes, or beside a progress bar: on a line of its own. */
+export function wordsOnNewLine(text: string): void {
+  words(onTerminal("stderr") ? `\n${text}` : text);
+}
+
 export function onTerminal(stream: "stdout" | "stderr" = "stdout"): boolean {
   return process[stream].isTTY === true;
 }

@@ -26,6 +26,8 @@ export class Results {
   #waitMs = FIRST_LOOK_MS;
   #timer: Timer | undefined;
   #looking = false;
+  /** Somebody came during a look: look again at once. */
+  #again = false;
 
   constructor(world: World, store: Store, timeoutMs: number) {
     this.#world = world;
@@ -69,8 +71,12 @@ export class Results {
   }
 
   async #look(): Promise<void> {
-    if (this.#looking) return;
+    if (this.#looking) {
+      this.#again = true;
+      return;
+    }
     this.#looking = true;
+    this.#again = false;
     this.#timer?.cancel();
     const ids = [...this.#waiters.keys()];
     try {
@@ -82,6 +88,10 @@ export class Results {
     }
     this.#looking = false;
     if (this.#waiters.size === 0) return;
+    if (this.#again) {
+      this.#world.timers.nextTurn(() => void this.#look());
+      return;
+    }
     this.#timer = this.#world.timers.after(this.#waitMs, () => void this.#look());
     this.#waitMs = Math.min(this.#waitMs * 1.5, LONGEST_WAIT_MS);
   }

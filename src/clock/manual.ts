@@ -37,6 +37,9 @@ export interface ManualWorld extends World {
   readonly pendingTimers: number;
 }
 
+/** Whoever needs more turns than this at one instant never comes to rest. */
+const MOST_TURNS = 10_000;
+
 interface PendingTimer {
   readonly dueMs: number;
   readonly order: number;
@@ -68,7 +71,9 @@ export function manualWorld(options: ManualWorldOptions = {}): ManualWorld {
     for (const turn of due) turn();
   };
   const settle = async (): Promise<void> => {
+    let count = 0;
     do {
+      if (count++ === MOST_TURNS) throw new Error(`Still busy after ${MOST_TURNS} turns: something spins.`);
       await realTurn();
     } while (turns.length > 0 && !frozen);
   };

@@ -3,13 +3,13 @@
 import { raised } from "./floor.ts";
 import { type Generation, generation, type Owner } from "./identity.ts";
 import { isExpired, type JobRecord, startsInFuture } from "./job.ts";
-import { acquire, isFree, type NamedLease } from "./named-lease.ts";
+import { acquire, isFree, isUnowned, type NamedLease } from "./named-lease.ts";
 
 export interface ClaimTerms {
   readonly owner: Owner;
   readonly nowMs: number;
   readonly floor: Generation;
-  /** False: leave expired leases to their owners for now (W7). */
+  /** False: leave expired leases, also those of resources, to their owners for now (W7). */
   readonly takeover: boolean;
 }
 
@@ -65,10 +65,10 @@ export function isDue(job: JobRecord, nowMs: number): boolean {
 
 /** Claims one job if it may be claimed; undefined when it may not. */
 export function claim(job: JobRecord, lease: NamedLease | undefined, terms: ClaimTerms): Claim | undefined {
-  const { owner, nowMs, floor } = terms;
+  const { owner, nowMs, floor, takeover } = terms;
   const lapsed = lapse(job, nowMs) === "take";
-  if (!(isDue(job, nowMs) || (lapsed && terms.takeover))) return undefined;
-  if (job.resource !== null && !isFree(lease, nowMs)) return undefined;
+  if (!(isDue(job, nowMs) || (lapsed && takeover))) return undefined;
+  if (job.resource !== null && !(takeover ? isFree(lease, nowMs) : isUnowned(lease))) return undefined;
 
   const held =
     job.resource === null

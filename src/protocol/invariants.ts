@@ -4,10 +4,10 @@
  * broke it.
  */
 
+import { isDue } from "./claim.ts";
 import type { Admission } from "./destination-rule.ts";
 import { epochStart, type FloorState, floorOf, raised } from "./floor.ts";
 import type { Fence, FencingToken, Generation, JobId, Line } from "./identity.ts";
-import { isDue } from "./claim.ts";
 import { isEnded, isExpired, type JobRecord, startsInFuture } from "./job.ts";
 
 /** What was done to a job. `expire` is C12, and the end of a lapsed lease with a pending cancel. */
@@ -72,20 +72,30 @@ export function i2GenerationSteps({ operation, before, after, floor, mark }: Tra
     expected = Math.max(generation, floorOf(floor), before.resource === null ? (mark ?? 0) : 0);
   }
   const holds = after.generation === expected && after.generation >= generation;
-  return verdict(holds, "I2", () => `${operation} took generation ${generation} to ${after.generation}, not ${expected}`);
+  return verdict(
+    holds,
+    "I2",
+    () => `${operation} took generation ${generation} to ${after.generation}, not ${expected}`,
+  );
 }
 
 /** I3: a claim takes what is ready and due, or a lease that has expired. */
 export function i3LegalClaim({ operation, before, nowMs }: Transition): Verdict {
   if (operation !== "claim") return undefined;
-  const legal = before !== undefined && (isDue(before, nowMs) || (before.state === "leased" && isExpired(before, nowMs)));
-  return verdict(legal, "I3", () => `a job was claimed that is ${before?.state}, until ${before?.leaseUntilMs} at ${nowMs}`);
+  const legal =
+    before !== undefined && (isDue(before, nowMs) || (before.state === "leased" && isExpired(before, nowMs)));
+  return verdict(
+    legal,
+    "I3",
+    () => `a job was claimed that is ${before?.state}, until ${before?.leaseUntilMs} at ${nowMs}`,
+  );
 }
 
 /** I4: a renewal is its owner's, never shortens the lease but by T5, and reaches one lease from now at most. */
 export function i4LegalRenewal({ operation, before, after, fence, nowMs }: Transition): Verdict {
   if (operation !== "renew") return undefined;
-  if (before === undefined || after === undefined || !isOwners(before, fence)) return "I4: a stranger renewed";
+  if (before === undefined || after === undefined || !isOwners(before, fence))
+    return "I4: a stranger renewed";
   const untilMs = after.leaseUntilMs ?? 0;
   const beforeMs = before.leaseUntilMs ?? 0;
   const kept = startsInFuture(before, nowMs) ? untilMs === nowMs + before.leaseMs : untilMs >= beforeMs;
@@ -100,7 +110,11 @@ export function i4LegalRenewal({ operation, before, after, fence, nowMs }: Trans
 export function i5LegalEnd({ operation, before, fence, floor }: Transition): Verdict {
   if (!ENDS_A_RUN.includes(operation)) return undefined;
   const legal = before !== undefined && isOwners(before, fence) && before.generation > epochStart(floor);
-  return verdict(legal, "I5", () => `${operation} by generation ${fence?.generation} of a job that is ${before?.state}`);
+  return verdict(
+    legal,
+    "I5",
+    () => `${operation} by generation ${fence?.generation} of a job that is ${before?.state}`,
+  );
 }
 
 function isOwners(job: JobRecord, fence: Fence | undefined): boolean {
@@ -110,7 +124,8 @@ function isOwners(job: JobRecord, fence: Fence | undefined): boolean {
 /** I6: after its end a job changes only by an operator's retry, which raises it, or by being deleted. */
 export function i6TerminalIsFinal({ operation, before, after }: Transition): Verdict {
   if (before === undefined || !isEnded(before)) return undefined;
-  const legal = operation === "delete" || (operation === "retry" && (after?.generation ?? 0) > before.generation);
+  const legal =
+    operation === "delete" || (operation === "retry" && (after?.generation ?? 0) > before.generation);
   return verdict(legal, "I6", () => `${operation} changed a job that had ended as ${before.state}`);
 }
 
@@ -147,15 +162,22 @@ export function i7FenceMonotone(decisions: readonly Decision[]): Verdict {
 /** I9: a destination sees no token but those of a grant or a revoke. */
 export function i9NoForeignToken(decisions: readonly Decision[], granted: readonly FencingToken[]): Verdict {
   const known = new Set(granted.map(({ line, generation, owner }) => `${line} ${generation} ${owner}`));
-  const foreign = decisions.find(({ token: { line, generation, owner } }) => !known.has(`${line} ${generation} ${owner}`));
-  return verdict(foreign === undefined, "I9", () => `${foreign?.token.line} ${foreign?.token.generation} was never granted`);
+  const foreign = decisions.find(
+    ({ token: { line, generation, owner } }) => !known.has(`${line} ${generation} ${owner}`),
+  );
+  return verdict(
+    foreign === undefined,
+    "I9",
+    () => `${foreign?.token.line} ${foreign?.token.generation} was never granted`,
+  );
 }
 
 /** I14: `boundMs` after the last fault no lease lies in the past and no due job waits. */
 export function i14NothingStuck(jobs: readonly JobRecord[], nowMs: number, boundMs: number): Verdict {
   const stuck = jobs.find(
     (job) =>
-      isExpired(job, nowMs) || (isDue(job, nowMs) && nowMs - Math.max(job.runAtMs ?? 0, job.createdAtMs) > boundMs),
+      isExpired(job, nowMs) ||
+      (isDue(job, nowMs) && nowMs - Math.max(job.runAtMs ?? 0, job.createdAtMs) > boundMs),
   );
   return verdict(stuck === undefined, "I14", () => `job ${stuck?.jobId} is ${stuck?.state} still`);
 }
@@ -169,10 +191,12 @@ export function i15AttemptsBounded(history: readonly Transition[]): Verdict {
   for (const { operation, before, after } of history) {
     if (after === undefined) continue;
     const left = budgets.get(after.jobId) ?? after.maxAttempts;
-    if (operation === "claim" && left <= 0) return `I15: job ${after.jobId} started more often than ${after.maxAttempts} times`;
+    if (operation === "claim" && left <= 0)
+      return `I15: job ${after.jobId} started more often than ${after.maxAttempts} times`;
     if (operation === "claim") budgets.set(after.jobId, left - 1);
     else if (operation === "retry") budgets.set(after.jobId, after.maxAttempts);
-    else if (operation === "revoke" || (before !== undefined && after.attempt < before.attempt)) budgets.set(after.jobId, left + 1);
+    else if (operation === "revoke" || (before !== undefined && after.attempt < before.attempt))
+      budgets.set(after.jobId, left + 1);
   }
   return undefined;
 }
@@ -192,9 +216,16 @@ export function i5EndsOnce(history: readonly Transition[]): Verdict {
 }
 
 /** I23: once a job has ended, its own line admits no token above the one that ended it. */
-export function i23EndIsTheEnd(ended: Pick<FencingToken, "line" | "generation">, later: readonly Decision[]): Verdict {
+export function i23EndIsTheEnd(
+  ended: Pick<FencingToken, "line" | "generation">,
+  later: readonly Decision[],
+): Verdict {
   const after = later.find(
     ({ token, admitted }) => admitted && token.line === ended.line && token.generation > ended.generation,
   );
-  return verdict(after === undefined, "I23", () => `${ended.line}: ${after?.token.generation} came after the end`);
+  return verdict(
+    after === undefined,
+    "I23",
+    () => `${ended.line}: ${after?.token.generation} came after the end`,
+  );
 }

@@ -24,7 +24,12 @@ export type NamedLeaseRefusal =
 
 /** Whether anybody may acquire it now: unowned, or expired. */
 export function isFree(lease: NamedLease | undefined, nowMs: number): boolean {
-  return lease === undefined || lease.owner === null || isExpired(lease, nowMs);
+  return isUnowned(lease) || isExpired(lease, nowMs);
+}
+
+/** Whether it was never acquired, or was given up. */
+export function isUnowned(lease: NamedLease | undefined): lease is undefined | (NamedLease & { readonly owner: null }) {
+  return lease === undefined || lease.owner === null;
 }
 
 export interface Acquisition {

@@ -105,7 +105,9 @@ export class Claimer {
 
   /** How many places are to be left free for the next claim. */
   get keeps(): number {
-    return this.#failures === 0 && this.#takesOver(this.#roster.nowMs) ? 1 : 0;
+    const { nowMs } = this.#roster;
+    const comes = this.#failures === 0 && !this.#asleep && !this.#contact.isCautious(nowMs);
+    return comes && nowMs - this.#lastTakeoverMs >= TAKEOVER_EVERY_MS ? 1 : 0;
   }
 
   /** Claims nothing from now on; resolves when a claim that was under way has been answered and handed over. */
@@ -133,8 +135,8 @@ export class Claimer {
     const { free, ahead, waiting } = this.#roster;
     const takeover = free > 0 && this.#takesOver(sent.monotonicMs);
     const limit = takeover ? 1 : free + ahead - waiting.length;
-    // With all places taken, a prefetch is worth a call when half of it is used up.
-    if (limit <= 0 || (free === 0 && limit * 2 < ahead)) return;
+    // With all places taken, a prefetch is worth a call when half of it is used up and there was more to be had.
+    if (limit <= 0 || (free === 0 && (this.#short || limit * 2 < ahead))) return;
     this.#claiming = this.#claim(limit, takeover);
     void this.#claiming.then(() => this.#after());
   }

@@ -15,7 +15,7 @@ const AGAIN_MS = 20;
 
 /** `job.complete`: see `RunningJob.complete` for what it promises. */
 export function completeRun<Result>(run: Run, body: (tx: Tx) => Promise<Result> | Result): Promise<Result> {
-  if (run.completed || run.completing !== undefined) {
+  if (run.completed || run.completing !== undefined || run.phase !== "running") {
     return Promise.reject(new AlreadySettledError(run.fence, "job.complete"));
   }
   const completing = complete(run, body);

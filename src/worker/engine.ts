@@ -50,6 +50,8 @@ export class Engine implements RunHost, ClaimerHost {
   #stopping = false;
   #closed = false;
   #unreachable = false;
+  /** A claim was put off because of the backlog. */
+  #isFull = false;
   #atEnd: (() => void)[] = [];
   /** Called when a job has ended by a run of this worker. */
   onEnded: ((id: JobId) => void) | undefined;
@@ -107,7 +109,8 @@ export class Engine implements RunHost, ClaimerHost {
   // --- the claimer's questions and findings ---
 
   mayClaim(): boolean {
-    return this.settler.backlog < MAX_BACKLOG;
+    this.#isFull = this.settler.backlog >= MAX_BACKLOG;
+    return !this.#isFull;
   }
 
   claimed(reply: Claimed, sent: Instant): void {
@@ -172,6 +175,7 @@ export class Engine implements RunHost, ClaimerHost {
     if (run.place < 0) this.roster.leave(run);
     if (how !== "retried" && how !== "released") this.onEnded?.(run.fence.jobId);
     if (this.#stopping) return;
+    if (this.#isFull && this.mayClaim()) this.claimer.wanted();
     const { resource, uniqueKey } = run.claimed.job;
     if (how === "retried" || how === "released") this.#dueAgain(run);
     // What its end has freed may be due now; so may be what a drain has yet to look for.

@@ -1,6 +1,7 @@
 import type { World } from "../clock/world.ts";
 import type { Fence, NamedFence } from "../protocol/identity.ts";
 import type { Instant } from "../protocol/trust.ts";
+import { Drift } from "./drift.ts";
 import { type HeldLease, instant } from "./held-lease.ts";
 import {
   type Contact,
@@ -21,6 +22,7 @@ export class InlineRenewer implements Renewer {
   readonly #renew: RenewCall;
   readonly #contact: Contact | undefined;
   readonly #held: HeldLease[] = [];
+  readonly #drift = new Drift();
   #inFlight: Promise<void> | undefined;
 
   constructor(world: World, renew: RenewCall, contact?: Contact) {
@@ -49,6 +51,7 @@ export class InlineRenewer implements Renewer {
   }
 
   tick(now: Instant): void {
+    if (this.#drift.hasGrown(now)) for (const lease of this.#held) lease.renewAtMs = now.monotonicMs;
     if (this.#inFlight !== undefined) return;
     for (const lease of this.#held) {
       if (lease.renewAtMs <= now.monotonicMs && now.monotonicMs < lease.untilMs) {

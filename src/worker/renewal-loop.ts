@@ -1,6 +1,7 @@
 import type { World } from "../clock/world.ts";
 import { type Fence, generation, jobId, type NamedFence, type Owner } from "../protocol/identity.ts";
 import { defaultMarginMs } from "../protocol/trust.ts";
+import { Drift } from "./drift.ts";
 import { instant, renewAfterMs } from "./held-lease.ts";
 import type { FromThread } from "./renewal-messages.ts";
 import { FENCES_PER_CALL, type RenewalAnswer, type RenewCall, TOGETHER_MS } from "./renewer.ts";
@@ -30,6 +31,7 @@ export class RenewalLoop {
   readonly #seen: Int32Array[] = [];
   readonly #renewAtMs: Float64Array[] = [];
   readonly #named = new Map<number, { readonly version: number; readonly fence: NamedFence }>();
+  readonly #drift = new Drift();
   #emptySinceMs: number | undefined;
   #running = false;
   #sending: Promise<void> | undefined;
@@ -81,7 +83,9 @@ export class RenewalLoop {
 
   #scan(): void {
     if (this.#closed) return;
-    const nowMs = this.#world.clock.monotonicMs();
+    const now = instant(this.#world.clock);
+    const nowMs = now.monotonicMs;
+    if (this.#drift.hasGrown(now)) for (const renewAtMs of this.#renewAtMs) renewAtMs.fill(0);
     const { due, held, isLate } = this.#due(nowMs + TOGETHER_MS, nowMs);
     // The watchdog: a main loop that has been silent for too long hangs, and must lose its leases.
     const mainLives = nowMs - (this.#tables[0]?.heartbeatMs() ?? 0) <= this.#maxBlockedMs;

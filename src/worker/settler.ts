@@ -82,6 +82,7 @@ export class Settler {
   async #flush(): Promise<void> {
     if (this.#flushing) return;
     this.#flushing = true;
+    if (this.#busy.length > 0) this.#queue.push(...this.#busy.splice(0));
     const size = this.#alone > 0 ? 1 : RUNS_PER_CALL;
     const batch = this.#queue.length <= size ? this.#queue : this.#queue.slice(0, size);
     this.#queue = this.#queue.length <= size ? [] : this.#queue.slice(size);
@@ -110,7 +111,6 @@ export class Settler {
     const answers = await this.#store.settle(settlements, { timeoutMs: this.#timeoutMs });
     this.#contact.answered();
     if (completes) this.#world.reached("after-complete-reply");
-    if (this.#busy.length > 0) this.#queue.push(...this.#busy.splice(0));
     for (let i = 0; i < batch.length; i++) {
       const run = batch[i] as Run;
       const answer = answers[i];

@@ -18,10 +18,12 @@ const CLOSE_WITHIN_MS = 5_000;
  */
 export class ThreadRenewer implements Renewer {
   readonly #world: World;
-  readonly #needs: RenewerNeeds;
+  readonly #needs: RenewerNeeds & { readonly spec: NonNullable<RenewerNeeds["spec"]> };
   readonly #named: boolean;
-  readonly #thread: Thread;
-  readonly #exited: Promise<void>;
+  readonly #file: URL;
+  /** Started by the first lease: a worker that finds nothing to do needs none. */
+  #thread: Thread | undefined;
+  #exited: Promise<void> | undefined;
   readonly #tables: SlotTable[] = [new SlotTable()];
   readonly #free: number[] = [];
   readonly #leases: (HeldLease | undefined)[] = [];
@@ -33,27 +35,10 @@ export class ThreadRenewer implements Renewer {
   #inline: InlineRenewer | undefined;
 
   constructor(file: URL, needs: RenewerNeeds & { readonly spec: NonNullable<RenewerNeeds["spec"]> }) {
+    this.#file = file;
     this.#world = needs.world;
     this.#needs = needs;
     this.#named = needs.owner === undefined;
-    const workerData: ThreadData = {
-      table: this.#first.buffer,
-      owner: needs.owner,
-      maxBlockedMs: needs.maxBlockedMs,
-      module: needs.spec.module.href,
-      options: needs.spec.options,
-    };
-    this.#thread = new Thread(file, { workerData, name: "leasehold renewer" });
-    // It lives as long as somebody needs it; alone it keeps no process alive.
-    this.#thread.unref();
-    this.#thread.on("message", (message: FromThread) => this.#hear(message));
-    this.#thread.on("error", (error) => this.#fallBack(error));
-    this.#exited = new Promise((resolve) => {
-      this.#thread.on("exit", () => {
-        this.#fallBack(undefined);
-        resolve();
-      });
-    });
   }
 
   get kind(): "inline" | "thread" {
@@ -65,6 +50,7 @@ export class ThreadRenewer implements Renewer {
       this.#inline.hold(lease);
       return;
     }
+    if (this.#thread === undefined) this.#start();
     const place = this.#free.pop() ?? this.#unused();
     const table = this.#tableOf(place);
     const { fence, leaseMs, sent } = lease;
@@ -123,6 +109,7 @@ export class ThreadRenewer implements Renewer {
 
   renewNow(): Promise<void> {
     if (this.#inline !== undefined) return this.#inline.renewNow();
+    if (this.#thread === undefined) return Promise.resolve();
     const call = this.#call++;
     this.#post({ kind: "renewNow", call });
     return new Promise((resolve, reject) => this.#calls.set(call, { resolve, reject }));
@@ -131,6 +118,7 @@ export class ThreadRenewer implements Renewer {
   async close(): Promise<void> {
     this.#closing = true;
     await this.#inline?.close();
+    if (this.#thread === undefined) return;
     // While it is waited for, it must keep the process alive.
     this.#thread.ref();
     this.#post({ kind: "close" });
@@ -138,6 +126,30 @@ export class ThreadRenewer implements Renewer {
     await Promise.race([this.#exited, this.#world.timers.sleep(CLOSE_WITHIN_MS, over.signal)]);
     over.abort();
     this.#thread.unref();
+  }
+
+  #start(): void {
+    const { owner, maxBlockedMs, spec } = this.#needs;
+    const { module, options } = spec;
+    const workerData: ThreadData = {
+      table: this.#first.buffer,
+      owner,
+      maxBlockedMs,
+      module: module.href,
+      options,
+    };
+    const thread = new Thread(this.#file, { workerData, name: "leasehold renewer" });
+    // It lives as long as somebody needs it; alone it keeps no process alive.
+    thread.unref();
+    thread.on("message", (message: FromThread) => this.#hear(message));
+    thread.on("error", (error) => this.#fallBack(error));
+    this.#exited = new Promise((resolve) => {
+      thread.on("exit", () => {
+        this.#fallBack(undefined);
+        resolve();
+      });
+    });
+    this.#thread = thread;
   }
 
   get #first(): SlotTable {
@@ -165,7 +177,7 @@ export class ThreadRenewer implements Renewer {
   }
 
   #post(message: ToThread): void {
-    this.#thread.postMessage(message);
+    this.#thread?.postMessage(message);
   }
 
   #hear(message: FromThread): void {

@@ -1,17 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { EnqueueAnswer } from "../../src/index.ts";
-import { cli, cliJson, file, folder, JOBS, startCli } from "./support.ts";
+import { defineJob } from "../../src/index.ts";
+import { cli, cliJson, enqueued, file, folder, JOBS, startCli, withStore } from "./support.ts";
 
 const NOBODY = "0198c5a4-6b1e-7c3a-9a51-3f2f6f0c9f11";
-
-async function enqueued(cwd: string, name = "note", ...args: string[]): Promise<string> {
-  return (await cliJson<EnqueueAnswer>(["enqueue", name, "1", ...args], { cwd })).jobId;
-}
 
 describe("cancel, revoke, retry and delete", () => {
   it("answer for each id, and do all that can be done", async () => {
     const cwd = folder();
-    const [one, other] = [await enqueued(cwd), await enqueued(cwd)];
+    const [one, other] = [await enqueued(cwd, "note"), await enqueued(cwd, "note")];
     const { code, stdout, stderr } = await cli(["cancel", one, NOBODY, other], { cwd });
     expect(stdout).toBe(
       [one, other].map((id) => `${id}: cancelled; it is cancelled, generation 0.\n`).join(""),
@@ -22,7 +18,7 @@ describe("cancel, revoke, retry and delete", () => {
 
   it("answer in JSON", async () => {
     const cwd = folder();
-    const id = await enqueued(cwd);
+    const id = await enqueued(cwd, "note");
     const applied = { jobId: id, outcome: "applied", state: "cancelled", generation: 0, pending: false };
     expect([...(await cliJson<object[]>(["cancel", id, NOBODY], { cwd }))]).toEqual([
       applied,
@@ -35,7 +31,7 @@ describe("cancel, revoke, retry and delete", () => {
 
   it("exit with 5 when the job's state does not allow it, even if another one is gone", async () => {
     const cwd = folder();
-    const id = await enqueued(cwd);
+    const id = await enqueued(cwd, "note");
     for (const command of ["revoke", "retry"]) {
       const { code, stderr } = await cli([command, id, NOBODY], { cwd });
       expect(stderr).toMatch(new RegExp(`${id}: not (revoked|retried): it`));
@@ -45,24 +41,23 @@ describe("cancel, revoke, retry and delete", () => {
 
   it("retry raises the generation, and --again the run", async () => {
     const cwd = folder();
-    const id = await enqueued(cwd);
-    await cli(["cancel", id], { cwd });
+    const id = await enqueued(cwd, "note");
+    await withStore(cwd, (leasehold) => leasehold.cancel(id));
     await cli(["retry", id], { cwd });
-    await cli(["cancel", id], { cwd });
+    await withStore(cwd, (leasehold) => leasehold.cancel(id));
     await cli(["retry", id, "--again"], { cwd });
-    expect(await cliJson(["show", id], { cwd })).toMatchObject({
-      job: { state: "ready", generation: 2, run: 2 },
-    });
+    const job = await withStore(cwd, (leasehold) => leasehold.get(id));
+    expect(job).toMatchObject({ state: "ready", generation: 2, run: 2 });
   });
 
   it("delete removes the job, and never one that is leased", async () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
-    const waiting = await enqueued(cwd);
+    const waiting = await enqueued(cwd, "note");
     expect((await cli(["delete", waiting], { cwd })).code).toBe(0);
-    expect((await cli(["show", waiting], { cwd })).code).toBe(3);
+    expect(await withStore(cwd, (leasehold) => leasehold.get(waiting))).toBe(undefined);
 
-    const leased = await enqueued(cwd, "slow", "--queue", "slow things");
+    const leased = await enqueued(cwd, "slow", null, { queue: "slow things" });
     const worker = startCli(["work", "jobs.mjs"], { cwd });
     await worker.saw(/slow began/);
     expect((await cli(["delete", leased], { cwd })).code).toBe(5);
@@ -71,7 +66,7 @@ describe("cancel, revoke, retry and delete", () => {
   it("cancel reaches a running job, and revoke takes it from its owner with a higher generation", async () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
-    const id = await enqueued(cwd, "slow", "--queue", "slow things", "--lease", "1s");
+    const id = await enqueued(cwd, "slow", null, { queue: "slow things", leaseMs: 1_000 });
     const worker = startCli(["work", "jobs.mjs"], { cwd });
     await worker.saw(/slow began/);
     const [revoked] = await cliJson<{ outcome: string; generation: number; token: object }[]>(
@@ -91,8 +86,9 @@ describe("cancel, revoke, retry and delete", () => {
     await worker.saw(/slow aborted/, 2);
     worker.child.kill("SIGTERM");
     expect((await worker.ended).code).toBe(143);
-    expect(await cliJson(["show", id], { cwd })).toMatchObject({
-      job: { state: "cancelled", generation: 3 },
+    expect(await withStore(cwd, (leasehold) => leasehold.get(id))).toMatchObject({
+      state: "cancelled",
+      generation: 3,
     });
   });
 });
@@ -101,8 +97,8 @@ describe("queues", () => {
   it("are counted, paused and resumed", async () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
-    await enqueued(cwd);
-    await enqueued(cwd, "note", "--delay", "1h");
+    await enqueued(cwd, "note");
+    await enqueued(cwd, "note", 2, { delayMs: 3_600_000 });
     const paused = await cliJson<object[]>(["queues", "pause", "note"], { cwd });
     expect([...paused]).toEqual([{ queue: "note", paused: true }]);
     expect(await cliJson(["work", "jobs.mjs", "--drain"], { cwd })).toMatchObject({ completed: 0, exit: 0 });
@@ -124,7 +120,7 @@ describe("queues", () => {
 
   it("come with tabs between their columns away from a terminal, and take the store from before the verb too", async () => {
     const cwd = folder();
-    await cli(["enqueue", "note", "--store", "other.db"], { cwd });
+    await withStore(cwd, (leasehold) => leasehold.enqueue(defineJob({ name: "note", run() {} })), "other.db");
     const { code, stdout } = await cli(["queues", "--store", "other.db"], { cwd });
     expect(stdout.split("\n").map((line) => line.split("\t").slice(0, 2))).toEqual([
       ["queue", "ready"],

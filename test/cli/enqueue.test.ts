@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cli, cliJson, file, folder, JOBS, startCli } from "./support.ts";
+import { cli, cliJson, enqueued, file, folder, JOBS, startCli, withStore } from "./support.ts";
 
 const ID = "0198c5a4-6b1e-7c3a-9a51-3f2f6f0c9f11";
 
@@ -23,35 +23,33 @@ describe("enqueue", () => {
       ...["--resource", "r", "--unique-key", "k", "--on-conflict", "throw"],
     ];
     expect((await cli(args, { cwd })).code).toBe(0);
-    expect(await cliJson(["show", ID], { cwd })).toMatchObject({
-      job: {
-        jobId: ID,
-        name: "note",
-        input: { a: [1, null] },
-        queue: "q",
-        priority: -2,
-        runAtMs: Date.UTC(2999, 0, 1),
-        maxAttempts: 3,
-        leaseMs: 2_000,
-        maxRunMs: 60_000,
-        resource: "r",
-        uniqueKey: "k",
-        state: "ready",
-      },
+    expect(await withStore(cwd, (leasehold) => leasehold.get(ID))).toMatchObject({
+      jobId: ID,
+      name: "note",
+      input: { a: [1, null] },
+      queue: "q",
+      priority: -2,
+      runAtMs: Date.UTC(2999, 0, 1),
+      maxAttempts: 3,
+      leaseMs: 2_000,
+      maxRunMs: 60_000,
+      resource: "r",
+      uniqueKey: "k",
+      state: "ready",
     });
   });
 
   it("reads its input from standard input, and takes null for none", async () => {
     const cwd = folder();
     await cli(["enqueue", "note", "-", "--job-id", ID], { cwd, input: ' {"n": 1}\n' });
-    expect(await cliJson(["show", ID], { cwd })).toMatchObject({ job: { input: { n: 1 } } });
     await cli(["enqueue", "note"], { cwd });
-    expect(await cliJson(["list", "--limit", "1"], { cwd })).toMatchObject({ jobs: [{ input: null }] });
+    const { jobs } = await withStore(cwd, (leasehold) => leasehold.list());
+    expect(jobs).toMatchObject([{ input: null }, { input: { n: 1 } }]);
   });
 
   it("exits with 5 when the unique key is taken and that was to be an error", async () => {
     const cwd = folder();
-    await cli(["enqueue", "note", "--job-id", ID, "--unique-key", "k"], { cwd });
+    await enqueued(cwd, "note", 1, { jobId: ID, unique: { key: "k" } });
     const kept = await cliJson(["enqueue", "note", "--unique-key", "k"], { cwd });
     expect(kept).toMatchObject({ outcome: "kept", jobId: ID, exit: 0 });
     const { code, stdout, stderr } = await cli(
@@ -66,9 +64,8 @@ describe("enqueue", () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
     await cli(["enqueue", "slow", "--module", "jobs.mjs"], { cwd });
-    expect(await cliJson(["list"], { cwd })).toMatchObject({
-      jobs: [{ queue: "slow things", leaseMs: 1_000 }],
-    });
+    const { jobs } = await withStore(cwd, (leasehold) => leasehold.list());
+    expect(jobs).toMatchObject([{ queue: "slow things", leaseMs: 1_000 }]);
     const { code, stderr } = await cli(["enqueue", "fast", "--module", "jobs.mjs"], { cwd });
     expect([code, stderr]).toEqual([2, expect.stringMatching(/no job "fast"; it has broken, note, slow/)]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JobView, JournalEntry } from "../../src/index.ts";
-import { cli, cliJson, file, folder, JOBS } from "./support.ts";
+import { cli, cliJson, enqueued, file, folder, JOBS, withStore } from "./support.ts";
 
 const ID = "0198c5a4-6b1e-7c3a-9a51-3f2f6f0c9f11";
 
@@ -12,7 +12,7 @@ interface Page {
 describe("list", () => {
   it("shows the newest first, page by page", async () => {
     const cwd = folder();
-    for (const input of ["1", "2", "3"]) await cli(["enqueue", "note", input], { cwd });
+    for (const input of [1, 2, 3]) await enqueued(cwd, "note", input);
     const first = await cliJson<Page>(["list", "--limit", "2"], { cwd });
     expect(first.jobs.map(({ input }) => input)).toEqual([3, 2]);
     const last = await cliJson<Page>(["list", "--limit", "2", "--before", String(first.before)], { cwd });
@@ -25,10 +25,10 @@ describe("list", () => {
 
   it("filters by queue, job, state, unique key and resource", async () => {
     const cwd = folder();
-    await cli(["enqueue", "a", "1", "--queue", "q"], { cwd });
-    await cli(["enqueue", "b", "2", "--unique-key", "k"], { cwd });
-    await cli(["enqueue", "b", "3", "--resource", "r", "--job-id", ID], { cwd });
-    await cli(["cancel", ID], { cwd });
+    await enqueued(cwd, "a", 1, { queue: "q" });
+    await enqueued(cwd, "b", 2, { unique: { key: "k" } });
+    await enqueued(cwd, "b", 3, { resource: "r", jobId: ID });
+    await withStore(cwd, (leasehold) => leasehold.cancel(ID));
     const inputs = async (...args: string[]): Promise<unknown[]> =>
       (await cliJson<Page>(["list", ...args], { cwd })).jobs.map(({ input }) => input);
     expect(await inputs("--queue", "q")).toEqual([1]);
@@ -43,7 +43,7 @@ describe("list", () => {
   it("writes ISO times and tabs away from a terminal, one job a line", async () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
-    await cli(["enqueue", "broken", "--job-id", ID], { cwd });
+    await enqueued(cwd, "broken", null, { jobId: ID });
     await cli(["work", "jobs.mjs", "--drain"], { cwd });
     const [head = "", row = ""] = (await cli(["list"], { cwd })).stdout.split("\n");
     expect(head.split("\t")).toEqual("id job queue state generation attempt enqueued ended why".split(" "));
@@ -59,7 +59,7 @@ describe("show", () => {
   it("tells a job and its journal", async () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
-    await cli(["enqueue", "note", '"x"', "--job-id", ID], { cwd });
+    await enqueued(cwd, "note", "x", { jobId: ID });
     await cli(["work", "jobs.mjs", "--drain"], { cwd });
     const { code, stdout } = await cli(["show", ID], { cwd });
     expect(code).toBe(0);
@@ -93,7 +93,7 @@ describe("show", () => {
 
   it("exits with 3 for what is not there", async () => {
     const cwd = folder();
-    await cli(["migrate"], { cwd });
+    await withStore(cwd, async () => {});
     expect(await cli(["show", ID], { cwd })).toMatchObject({ code: 3, stdout: "" });
     expect(await cli(["show", "lease:none"], { cwd })).toMatchObject({ code: 3, stdout: "" });
   });
@@ -116,7 +116,7 @@ describe("raise-floor", () => {
   it("makes what was granted before stale, and the next generation higher than any copy's", async () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
-    await cli(["enqueue", "note", "--job-id", ID], { cwd });
+    await enqueued(cwd, "note", null, { jobId: ID });
     const { epoch, exit } = await cliJson<{ epoch: number }>(["raise-floor"], { cwd });
     expect([exit, epoch > 10_000]).toEqual([0, true]);
     await cli(["work", "jobs.mjs", "--drain"], { cwd });

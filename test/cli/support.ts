@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { defineJob, type EnqueueOptions, Leasehold } from "../../src/index.ts";
+import { sqlite } from "../../src/stores/sqlite/index.ts";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const CLI = join(ROOT, "dist", "cli", "main.js");
@@ -47,6 +49,32 @@ export function file(directory: string, name: string, text: string): string {
   const path = join(directory, name);
   writeFileSync(path, text);
   return path;
+}
+
+/** Uses the store of a folder from this process, which is quicker than another one where the command is not the point. */
+export async function withStore<T>(
+  directory: string,
+  act: (leasehold: Leasehold) => Promise<T>,
+  name = "leasehold.db",
+): Promise<T> {
+  const leasehold = new Leasehold({ store: sqlite(join(directory, name)) });
+  try {
+    await leasehold.open();
+    return await act(leasehold);
+  } finally {
+    await leasehold.close();
+  }
+}
+
+/** Enqueues a job of any name; resolves to its id. */
+export function enqueued(
+  directory: string,
+  name: string,
+  input: unknown = null,
+  options: EnqueueOptions = {},
+): Promise<string> {
+  const job = defineJob({ name, run: (_: { readonly input: unknown }) => {} });
+  return withStore(directory, async (leasehold) => (await leasehold.enqueue(job, input, options)).jobId);
 }
 
 /**

@@ -9,6 +9,9 @@ const HOLD = `
   process.on("SIGTERM", () => { console.log("command got SIGTERM"); process.exit(9); });
   setInterval(() => {}, 1_000);`;
 
+/** A process that is stopped while its renewer commits holds the file's lock; before the first renewal it cannot. */
+const FROZEN_LEASE = "3s";
+
 describe("with-lease", () => {
   it("gives the command its token, passes its exit code on, and gives the lease up", async () => {
     const cwd = folder();
@@ -100,7 +103,9 @@ describe("with-lease", () => {
 
   it("of a frozen holder goes to the next one with a higher generation; awake again it ends its command at once", async () => {
     const cwd = folder();
-    const frozen = startCli(["with-lease", "nightly", "--lease", "500ms", "--", node, "-e", HOLD], { cwd });
+    const frozen = startCli(["with-lease", "nightly", "--lease", FROZEN_LEASE, "--", node, "-e", HOLD], {
+      cwd,
+    });
     await frozen.saw(/holding generation 1/);
     frozen.child.kill("SIGSTOP");
     const next = startCli(["with-lease", "nightly", "--wait", "1m", "--", node, "-e", HOLD], { cwd });
@@ -129,7 +134,7 @@ describe("with-lease", () => {
       process.on("SIGTERM", () => console.log("no"));
       setInterval(() => {}, 1_000);`;
     const holder = startCli(
-      ["with-lease", "nightly", "--lease", "500ms", "--grace", "50ms", "--", node, "-e", stubborn],
+      ["with-lease", "nightly", "--lease", FROZEN_LEASE, "--grace", "50ms", "--", node, "-e", stubborn],
       { cwd },
     );
     await holder.saw(/grandchild/);

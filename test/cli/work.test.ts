@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cli, cliJson, file, folder, JOBS, startCli } from "./support.ts";
+import { cli, enqueued, file, folder, JOBS, startCli, withStore } from "./support.ts";
 
 function world(): string {
   const cwd = folder();
@@ -12,9 +12,9 @@ describe("work", () => {
     const cwd = world();
     const worker = startCli(["work", "jobs.mjs", "--json"], { cwd });
     await worker.saw(/working on broken, note, slow in sqlite .*leasehold\.db, 10 at a time/);
-    await cli(["enqueue", "note", '"a"'], { cwd });
+    await enqueued(cwd, "note", "a");
     await worker.saw(/^ran a /m);
-    await cli(["enqueue", "note", '"b"'], { cwd });
+    await enqueued(cwd, "note", "b");
     await worker.saw(/^ran b /m);
     worker.child.kill("SIGTERM");
     const { code, stdout } = await worker.ended;
@@ -24,7 +24,7 @@ describe("work", () => {
 
   it("gives back what runs at the second signal", async () => {
     const cwd = world();
-    await cli(["enqueue", "slow", "--queue", "slow things"], { cwd });
+    const id = await enqueued(cwd, "slow", null, { queue: "slow things" });
     const worker = startCli(["work", "jobs.mjs"], { cwd });
     await worker.saw(/slow began/);
     worker.child.kill("SIGINT");
@@ -33,19 +33,22 @@ describe("work", () => {
     const { code, stdout } = await worker.ended;
     expect(stdout).toMatch(/released 1/);
     expect(code).toBe(130);
-    expect(await cliJson(["list"], { cwd })).toMatchObject({ jobs: [{ state: "ready", attempt: 0 }] });
+    expect(await withStore(cwd, (leasehold) => leasehold.get(id))).toMatchObject({
+      state: "ready",
+      attempt: 0,
+    });
   });
 
   it("--drain ends when nothing is due, with 1 if a job failed", async () => {
     const cwd = world();
     const args = ["work", "jobs.mjs", "--drain"];
-    await cli(["enqueue", "note", "1"], { cwd });
-    await cli(["enqueue", "note", "2", "--delay", "1h"], { cwd });
+    await enqueued(cwd, "note", 1);
+    await enqueued(cwd, "note", 2, { delayMs: 3_600_000 });
     expect(await cli(args, { cwd })).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/completed 1, failed 0/),
     });
-    await cli(["enqueue", "broken"], { cwd });
+    await enqueued(cwd, "broken");
     expect(await cli(args, { cwd })).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/completed 0, failed 1/),
@@ -54,10 +57,11 @@ describe("work", () => {
 
   it("--queues leaves the other queues alone", async () => {
     const cwd = world();
-    await cli(["enqueue", "note", "1"], { cwd });
-    await cli(["enqueue", "note", "2", "--queue", "side"], { cwd });
+    await enqueued(cwd, "note", 1);
+    await enqueued(cwd, "note", 2, { queue: "side" });
     const args = ["work", "jobs.mjs", "--drain", "--queues", "side, none"];
     expect(await cli(args, { cwd })).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ran 2 /m) });
-    expect(await cliJson(["list", "--state", "ready"], { cwd })).toMatchObject({ jobs: [{ input: 1 }] });
+    const { jobs } = await withStore(cwd, (leasehold) => leasehold.list({ states: ["ready"] }));
+    expect(jobs).toMatchObject([{ input: 1 }]);
   });
 });

@@ -57,7 +57,8 @@ describe("the suite itself", () => {
 
   it("refuses a gap that names no test", () => {
     const gaps = [{ test: "lets time pass", because: "it cannot" }];
-    const declare = (): void => storeConformance({ describe: () => {}, it: () => {} }, "x", { ...memoryHarness, gaps });
+    const declare = (): void =>
+      storeConformance({ describe: () => {}, it: () => {} }, "x", { ...memoryHarness, gaps });
     expect(declare).toThrow('there is no conformance test named "lets time pass"');
   });
 

@@ -1,13 +1,16 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { replayLongHistories } from "../support/long-histories.ts";
 import { memoryWorld } from "../support/memory-harness.ts";
 import { replayHistories } from "../support/replay.ts";
 
-it("the memory store answers every small history as the protocol core does", async () => {
-  const { histories, steps } = await replayHistories(memoryWorld(), 4, false);
-  expect(histories).toBeGreaterThan(500);
-});
+describe("the memory store answers as the protocol core does in", () => {
+  it("every history of one job of four steps", async () => {
+    expect((await replayHistories(memoryWorld(), 4, false)).histories).toBeGreaterThan(500);
+  });
 
-it("and so with a resource", async () => {
-  const { histories, steps } = await replayHistories(memoryWorld(), 4, true);
-  expect(histories).toBeGreaterThan(500);
+  it("every history of one job with a resource of four steps", async () => {
+    expect((await replayHistories(memoryWorld(), 4, true)).histories).toBeGreaterThan(500);
+  });
+
+  it("long random histories", () => replayLongHistories(memoryWorld(), 100, 80));
 });

@@ -1,17 +1,27 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { ConformanceWorld } from "../../src/testing/index.ts";
+import { replayLongHistories } from "../support/long-histories.ts";
 import { replayHistories } from "../support/replay.ts";
 import { sqliteWorld } from "../support/sqlite-harness.ts";
 
-async function replay(length: number, withResource: boolean): Promise<void> {
+async function inWorld<T>(body: (world: ConformanceWorld) => Promise<T>): Promise<T> {
+  // Power cuts are no part of these histories.
   const world = await sqliteWorld({ synchronous: "normal" });
   try {
-    const { histories, steps } = await replayHistories(world, length, withResource);
-    expect(histories).toBeGreaterThan(100);
+    return await body(world);
   } finally {
     await world.close();
   }
 }
 
-it("the SQLite store answers every small history as the protocol core does", () => replay(4, false));
+describe("the SQLite store answers as the protocol core does in", () => {
+  it("every history of one job of three steps", async () => {
+    expect((await inWorld((world) => replayHistories(world, 3, false))).histories).toBeGreaterThan(100);
+  });
 
-it("and so with a resource", () => replay(4, true));
+  it("every history of one job with a resource of three steps", async () => {
+    expect((await inWorld((world) => replayHistories(world, 3, true))).histories).toBeGreaterThan(200);
+  });
+
+  it("long random histories", () => inWorld((world) => replayLongHistories(world, 60, 60)));
+});

@@ -10,10 +10,12 @@ export const BROKEN: Readonly<Record<string, (sound: MemoryStore) => Store>> = {
   /** Whoever owns the job may complete it, also with a generation from before. */
   "completion ignores the generation": (sound) =>
     withMethod(sound, "settle", async (settlements, options) => {
-      const jobs = await sound.get(settlements.map(({ fence }) => fence.jobId), options);
+      const jobs = await sound.get(settlements.map(({ fence }) => fence.jobId));
       const shown = settlements.map((member, n) => {
         const current = jobs[n]?.generation ?? member.fence.generation;
-        return member.operation === "complete" ? { ...member, fence: { ...member.fence, generation: current } } : member;
+        return member.operation === "complete"
+          ? { ...member, fence: { ...member.fence, generation: current } }
+          : member;
       });
       return sound.settle(shown, options);
     }),
@@ -21,10 +23,12 @@ export const BROKEN: Readonly<Record<string, (sound: MemoryStore) => Store>> = {
   /** Whoever knows the generation may complete the job. */
   "completion ignores the owner": (sound) =>
     withMethod(sound, "settle", async (settlements, options) => {
-      const jobs = await sound.get(settlements.map(({ fence }) => fence.jobId), options);
+      const jobs = await sound.get(settlements.map(({ fence }) => fence.jobId));
       const shown = settlements.map((member, n) => {
         const current = jobs[n]?.owner ?? member.fence.owner;
-        return member.operation === "complete" ? { ...member, fence: { ...member.fence, owner: current } } : member;
+        return member.operation === "complete"
+          ? { ...member, fence: { ...member.fence, owner: current } }
+          : member;
       });
       return sound.settle(shown, options);
     }),
@@ -37,7 +41,11 @@ export const BROKEN: Readonly<Record<string, (sound: MemoryStore) => Store>> = {
         if (member.previous === undefined) return member;
         const lowered = generation(member.job.generation - 1);
         sound.tamper(member.job.jobId, (job) => ({ ...job, generation: lowered }));
-        return { ...member, job: { ...member.job, generation: lowered }, token: { ...member.token, generation: lowered } };
+        return {
+          ...member,
+          job: { ...member.job, generation: lowered },
+          token: { ...member.token, generation: lowered },
+        };
       });
       return { ...claimed, jobs };
     }),

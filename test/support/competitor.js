@@ -4,11 +4,14 @@ import { sqlite } from "../../dist/stores/sqlite/index.js";
 
 const store = sqlite({ path: process.argv[2] ?? "", sweepMs: 0 });
 
-process.on("message", async (/** @type {{ id: number, method: string, args: unknown[] }} */ { id, method, args }) => {
-  try {
-    const value = await Reflect.apply(Reflect.get(store, method), store, args);
-    process.send?.({ id, value });
-  } catch (error) {
-    process.send?.({ id, error: String(error) });
-  }
-});
+process.on(
+  "message",
+  async (/** @type {{ id: number, method: string, args: unknown[] }} */ { id, method, args }) => {
+    try {
+      const value = await Reflect.apply(Reflect.get(store, method), store, args);
+      process.send?.({ id, value });
+    } catch (error) {
+      process.send?.({ id, error: String(error) });
+    }
+  },
+);

@@ -30,7 +30,9 @@ export function startCompetitor(path: string): Competitor {
   const call = (method: string, args: unknown[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const id = ++calls;
-      pending.set(id, ({ value, error }) => (error === undefined ? resolve(value) : reject(new Error(error))));
+      pending.set(id, ({ value, error }) =>
+        error === undefined ? resolve(value) : reject(new Error(error)),
+      );
       child.send({ id, method, args });
     });
   const store = new Proxy({} as Store, {

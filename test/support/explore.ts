@@ -1,6 +1,7 @@
-import { beginning, type Model, newHistoryJob, play, type Step, stepsAfter } from "./histories.ts";
 import { generation, type JobId } from "../../src/protocol/identity.ts";
 import type { Transition } from "../../src/protocol/invariants.ts";
+import { beginning, type Model, newHistoryJob, type Step, stepsAfter } from "./histories.ts";
+import { play } from "./play.ts";
 
 /** One step after a history, and what it did. */
 export interface Visit {

@@ -1,9 +1,9 @@
+import { manualWorld } from "../../src/clock/manual.ts";
 import type { JobId } from "../../src/protocol/identity.ts";
 import { memory } from "../../src/stores/memory/index.ts";
 import type { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import type { MemoryTransaction } from "../../src/stores/memory/transaction.ts";
 import type { ConformanceHarness, ConformanceWorld } from "../../src/testing/index.ts";
-import { manualWorld } from "../../src/clock/manual.ts";
 import { withShiftedClock } from "./shifted-clock.ts";
 
 /** A store whose clock stands still: whatever moves in these tests is moved by them. */

@@ -10,17 +10,17 @@ import {
   HOUR_MS,
   LAPSE_MS,
   LEASE_MS,
-  markAbove,
   type Model,
+  markAbove,
+  NOW_MS,
   newHistoryJob,
   OTHER_RUN,
-  play,
-  NOW_MS,
+  type Step,
   settlementOf,
   shape,
-  type Step,
   told,
 } from "./histories.ts";
+import { play } from "./play.ts";
 
 const OPTIONS = { timeoutMs: 15_000 };
 
@@ -37,10 +37,10 @@ export async function replayHistories(
   withResource: boolean,
 ): Promise<{ readonly histories: number; readonly steps: number }> {
   const histories = historiesOf(length, withResource ? "r" : null);
-  let epoch = 0;
+  const replayer = new Replayer(world);
   let steps = 0;
-  for (const [number, history] of histories.entries()) {
-    epoch = await replay(world, history, number, withResource, epoch);
+  for (const history of histories) {
+    await replayer.replay(withResource, history.length, (_, index) => history[index] as Step);
     steps += history.length;
   }
   return { histories: histories.length, steps };
@@ -64,42 +64,54 @@ function historiesOf(length: number, resource: string | null): Step[][] {
   return [...histories, ...refused.values()];
 }
 
-async function replay(
-  world: ConformanceWorld,
-  history: readonly Step[],
-  number: number,
-  withResource: boolean,
-  startEpoch: number,
-): Promise<number> {
-  const { store } = world;
-  const resource = withResource ? `account:${number}` : null;
-  const job = newHistoryJob(systemWorld().ids.jobId(), `history ${number}`, resource);
-  await store.enqueue([job], OPTIONS);
-  let model: Model = beginning(job, { epoch: startEpoch, deletedGeneration: generation(0) });
+/** Replays histories one after the other on one store. */
+export class Replayer {
+  readonly #world: ConformanceWorld;
+  #number = 0;
+  #epoch = 0;
 
-  for (const [index, step] of history.entries()) {
-    const answer = await playOnStore(world, model, job, step);
-    const raised = step.op === "raise floor" ? (answer as number) : undefined;
-    const played = play(model, step, raised);
-    model = played.model;
-    const found = {
-      answer: raised === undefined ? answer : played.answer,
-      row: shape((await store.get([job.jobId], OPTIONS))[0], await leaseOf(world, resource), await store.nowMs(OPTIONS)),
-    };
-    const expected = { answer: played.answer, row: shape(model.job, model.lease, NOW_MS) };
-    assert.deepEqual(plain(found), plain(expected), `after: ${told(history.slice(0, index + 1))}`);
+  constructor(world: ConformanceWorld) {
+    this.#world = world;
   }
-  // Away with it, so that the next claims do not wade through what is left of a thousand histories.
-  for (const act of [store.revoke, store.cancel, store.delete] as const) await act.call(store, [job.jobId], OPTIONS);
-  return model.floor.epoch;
+
+  /** Plays `length` steps; `next` chooses each, knowing where the history stands. */
+  async replay(
+    withResource: boolean,
+    length: number,
+    next: (model: Model, index: number) => Step,
+  ): Promise<void> {
+    const world = this.#world;
+    const { store } = world;
+    this.#number += 1;
+    const resource = withResource ? `account:${this.#number}` : null;
+    const job = newHistoryJob(systemWorld().ids.jobId(), `history ${this.#number}`, resource);
+    await store.enqueue([job], OPTIONS);
+    let model: Model = beginning(job, { epoch: this.#epoch, deletedGeneration: generation(0) });
+    const steps: Step[] = [];
+
+    for (let index = 0; index < length; index += 1) {
+      const step = next(model, index);
+      steps.push(step);
+      const answer = await playOnStore(world, model, job, step);
+      if (step.op === "raise floor") this.#epoch = answer as number;
+      const played = play(model, step, this.#epoch);
+      model = played.model;
+      const [row] = await store.get([job.jobId], OPTIONS);
+      const lease = resource === null ? undefined : await store.getLease(resource, OPTIONS);
+      const found = {
+        answer: step.op === "raise floor" ? played.answer : answer,
+        row: shape(row, lease, await store.nowMs(OPTIONS)),
+      };
+      const expected = { answer: played.answer, row: shape(model.job, model.lease, NOW_MS) };
+      assert.deepEqual(plain(found), plain(expected), `after: ${told(steps)}`);
+    }
+    // Away with it, so that the next claims do not wade through what is left of a thousand histories.
+    for (const act of ["revoke", "cancel", "delete"] as const) await store[act]([job.jobId], OPTIONS);
+  }
 }
 
 /** Without members that are undefined, which a comparison would otherwise tell from missing ones. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-
-async function leaseOf({ store }: ConformanceWorld, resource: string | null): ReturnType<typeof store.getLease> {
-  return resource === null ? undefined : store.getLease(resource, OPTIONS);
-}
 
 /** Takes the step on the store, and puts its answer into the words of the model. */
 async function playOnStore(world: ConformanceWorld, model: Model, job: NewJob, step: Step): Promise<unknown> {

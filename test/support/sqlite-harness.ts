@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JobId } from "../../src/protocol/identity.ts";
 import { type Database, loadDriver } from "../../src/stores/sqlite/driver.ts";
-import { sqlite, type SqliteOptions } from "../../src/stores/sqlite/index.ts";
+import { type SqliteOptions, sqlite } from "../../src/stores/sqlite/index.ts";
 import type { Store } from "../../src/stores/store.ts";
 import type { Competitor, ConformanceHarness, ConformanceWorld } from "../../src/testing/index.ts";
 import { startCompetitor } from "./competitor.ts";
@@ -16,7 +16,9 @@ const SHIFT = [
 ];
 
 /** One file in a folder of its own, and every handle on it that a test asked for. */
-export async function sqliteWorld(options: Pick<SqliteOptions, "synchronous"> = {}): Promise<ConformanceWorld> {
+export async function sqliteWorld(
+  options: Pick<SqliteOptions, "synchronous"> = {},
+): Promise<ConformanceWorld> {
   const { Database } = await loadDriver();
   const folder = await mkdtemp(join(tmpdir(), "leasehold-conformance-"));
   const path = join(folder, "jobs.db");
@@ -27,7 +29,12 @@ export async function sqliteWorld(options: Pick<SqliteOptions, "synchronous"> = 
 
   const open = (file = path): Store => {
     // No sweep is put off: time does not pass here.
-    const store = sqlite({ ...options, path: file, sweepMs: 0, trace: (_, parameters) => bound.push(parameters) });
+    const store = sqlite({
+      ...options,
+      path: file,
+      sweepMs: 0,
+      trace: (_, parameters) => bound.push(parameters),
+    });
     stores.push(store);
     return store;
   };
@@ -59,7 +66,8 @@ export async function sqliteWorld(options: Pick<SqliteOptions, "synchronous"> = 
       tx.exec("begin immediate");
       return {
         tx,
-        write: async (key, value) => void tx.prepare("insert into note values (:key, :value)").run({ key, value }),
+        write: async (key, value) =>
+          void tx.prepare("insert into note values (:key, :value)").run({ key, value }),
         commit: async () => tx.exec("commit"),
         rollback: async () => tx.exec("rollback"),
       };
@@ -68,7 +76,9 @@ export async function sqliteWorld(options: Pick<SqliteOptions, "synchronous"> = 
       await tx.query("insert into note (key, value) values ($1, $2)", [key, value]);
     },
     async read(key) {
-      return aside.prepare("select value from note where key = :key").get({ key })?.["value"] as string | undefined;
+      return aside.prepare("select value from note where key = :key").get({ key })?.["value"] as
+        | string
+        | undefined;
     },
     async withWorkerClock(offsetMs, body) {
       const before = bound.length;

@@ -44,7 +44,11 @@ describe("claiming (W1)", () => {
     const t = testWorld();
     const first = gate();
     let begun = 0;
-    const job = defineJob({ name: "job", leaseMs: 300, run: () => (++begun <= 20 ? undefined : first.promise) });
+    const job = defineJob({
+      name: "job",
+      leaseMs: 300,
+      run: () => (++begun <= 20 ? undefined : first.promise),
+    });
     await t.leasehold.enqueueMany(Array.from({ length: 40 }, () => ({ job })));
     const worker = t.leasehold.work([job], { concurrency: 1 });
     await t.world.advance(2_000);
@@ -153,7 +157,7 @@ describe("claiming (W1)", () => {
 
   it("takes a lapsed job over within 250 ms, though it is busy with ready ones", async () => {
     const t = testWorld();
-    const lapsed = defineJob({ name: "job", priority: 9, leaseMs: 300, run: () => {} });
+    const lapsed = defineJob({ name: "job", leaseMs: 300, run: () => {} });
     const { jobId } = await t.leasehold.enqueue(lapsed);
     await claimAndDie(t.store, "job");
     await t.world.advance(300);
@@ -171,7 +175,9 @@ describe("claiming (W1)", () => {
     await t.world.advance(260);
     expect(began).toBeDefined();
     expect(began! - fromMs).toBeLessThanOrEqual(250);
-    await worker.stop({ graceMs: 0 });
+    const stopped = worker.stop({ graceMs: 0 });
+    await t.world.advance(3_000);
+    await stopped;
   });
 
   it("does not run a job whose grant came back later than its lease could be trusted (T2)", async () => {

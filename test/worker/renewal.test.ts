@@ -40,31 +40,34 @@ describe("renewal on the main loop (W2)", () => {
     ["no answer", () => new UnknownOutcomeError("renew", "time-out")],
     ["a busy store", () => new StoreBusyError("renew", 100)],
     ["a broken connection", () => new Error("ECONNRESET")],
-  ])("goes on after renewals that met %s three times in a row, with the same attempt", async (_what, error) => {
-    const { leasehold, world, store } = testWorld();
-    const hold = gate();
-    let aborted: unknown;
-    const job = defineJob({
-      name: "job",
-      leaseMs: 1_200,
-      run({ signal }) {
-        signal.addEventListener("abort", () => (aborted = signal.reason));
-        return hold.promise;
-      },
-    });
-    const { jobId } = await leasehold.enqueue(job);
-    let left = 3;
-    store.before("renew", () => {
-      if (left-- > 0) throw error();
-    });
-    const worker = leasehold.work([job]);
-    await world.advance(5_000);
-    expect(left).toBeLessThan(0);
-    expect(aborted).toBeUndefined();
-    hold.open();
-    await worker.stop();
-    expect(await leasehold.get(jobId)).toMatchObject({ state: "completed", attempt: 1, generation: 1 });
-  });
+  ])(
+    "goes on after renewals that met %s three times in a row, with the same attempt",
+    async (_what, error) => {
+      const { leasehold, world, store } = testWorld();
+      const hold = gate();
+      let aborted: unknown;
+      const job = defineJob({
+        name: "job",
+        leaseMs: 1_200,
+        run({ signal }) {
+          signal.addEventListener("abort", () => (aborted = signal.reason));
+          return hold.promise;
+        },
+      });
+      const { jobId } = await leasehold.enqueue(job);
+      let left = 3;
+      store.before("renew", () => {
+        if (left-- > 0) throw error();
+      });
+      const worker = leasehold.work([job]);
+      await world.advance(5_000);
+      expect(left).toBeLessThan(0);
+      expect(aborted).toBeUndefined();
+      hold.open();
+      await worker.stop();
+      expect(await leasehold.get(jobId)).toMatchObject({ state: "completed", attempt: 1, generation: 1 });
+    },
+  );
 
   it("keeps its pace when the wall clock is set back or forth by an hour", async () => {
     const { leasehold, world, store } = testWorld();
@@ -95,7 +98,9 @@ describe("renewal on the main loop (W2)", () => {
     const view = (await leasehold.get(jobId))!;
     expect(view.state).toBe("leased");
     expect((await leasehold.counts())[0]).toMatchObject({ leased: 1, expired: 1 });
-    await worker.stop({ graceMs: 0 });
+    const stopped = worker.stop({ graceMs: 0 });
+    await world.advance(2_000);
+    await stopped;
   });
 
   it("looks at deadlines with one timer, however many runs there are", async () => {

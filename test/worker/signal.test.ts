@@ -158,7 +158,10 @@ describe("a run's signal (W3)", () => {
 
   it("leaves no listener, timer or signal behind over a thousand runs that use it", async () => {
     const t = testWorld();
-    const job = defineJob({ name: "job", run: ({ signal }) => void signal.addEventListener("abort", () => {}) });
+    const job = defineJob({
+      name: "job",
+      run: ({ signal }) => void signal.addEventListener("abort", () => {}),
+    });
     await t.leasehold.enqueueMany(Array.from({ length: 1_000 }, () => ({ job })));
     expect(await t.leasehold.drain([job])).toMatchObject({ completed: 1_000 });
     expect(t.world.pendingTimers).toBe(0);
@@ -192,7 +195,7 @@ describe("trust (T2, T3)", () => {
     await t.world.advance(100);
     t.world.stepWall(-60_000);
     expect(lease().state).toBe("unknown");
-    await t.world.advance(50);
+    await t.world.advance(80);
     expect(lease().state).toBe("held");
     end();
     await worker.stop();

@@ -2,8 +2,8 @@ import { Leasehold, type LeaseholdOptions } from "../../src/client/leasehold.ts"
 import type { LogEntry } from "../../src/client/log.ts";
 import { type ManualWorld, manualWorld } from "../../src/clock/manual.ts";
 import { owner } from "../../src/protocol/identity.ts";
-import type { ClaimedJob } from "../../src/stores/store.ts";
 import { memory } from "../../src/stores/memory/index.ts";
+import type { ClaimedJob } from "../../src/stores/store.ts";
 import { type FaultyStore, faulty } from "./faulty-store.ts";
 
 export interface TestWorld {
@@ -11,8 +11,10 @@ export interface TestWorld {
   readonly store: FaultyStore;
   readonly leasehold: Leasehold;
   readonly log: LogEntry[];
-  /** Another process on the same store: clocks of its own that stand still unless moved. */
-  another(world?: ManualWorld): Leasehold;
+  /** Another process on the same store. */
+  another(): Leasehold;
+  /** A process that can be killed: from then on nothing of it reaches the store. */
+  mortal(): { readonly leasehold: Leasehold; kill(): void };
 }
 
 /** A world of its own for each test: nothing moves unless the test moves it. The store's clock never steps. */
@@ -30,7 +32,20 @@ export function testWorld(options: Partial<LeaseholdOptions> = {}): TestWorld {
     store,
     leasehold,
     log,
-    another: (own = world) => new Leasehold({ store: inner, world: own, log: () => {} }),
+    another: () => new Leasehold({ store: inner, world, log: () => {} }),
+    mortal() {
+      let dead = false;
+      const silent = (target: object, key: string | symbol): unknown => {
+        const member = Reflect.get(target, key) as unknown;
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]) => (dead ? new Promise(() => {}) : member.apply(target, args));
+      };
+      const own = new Proxy(inner, { get: (target, key) => silent(target, key) });
+      const kill = (): void => {
+        dead = true;
+      };
+      return { leasehold: new Leasehold({ store: own, world, log: () => {} }), kill };
+    },
   };
 }
 
@@ -53,9 +68,16 @@ export function gate<Value = void>(): Gate<Value> {
 }
 
 /** Claims as a worker that will never be heard of again. */
-export async function claimAndDie(store: FaultyStore, queue: string, limit = 100): Promise<readonly ClaimedJob[]> {
+export async function claimAndDie(
+  store: FaultyStore,
+  queue: string,
+  limit = 100,
+): Promise<readonly ClaimedJob[]> {
   const dead = owner(`dead ${deaths++}`);
-  const claimed = await store.claim({ owner: dead, queues: [queue], limit, takeover: true }, { timeoutMs: 1_000 });
+  const claimed = await store.claim(
+    { owner: dead, queues: [queue], limit, takeover: true },
+    { timeoutMs: 1_000 },
+  );
   return claimed.jobs;
 }
 

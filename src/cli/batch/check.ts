@@ -37,8 +37,9 @@ export async function checkLines(source: Source, reader: EntryReader): Promise<C
 
 async function problemOf(line: Line, reader: EntryReader, queues: Set<string>): Promise<string | undefined> {
   try {
-    const { job, options } = await reader.read(line);
-    queues.add(options.queue ?? job.queue);
+    const entry = reader.read(line);
+    await reader.check(entry);
+    queues.add(entry.options.queue ?? entry.job.queue);
     return undefined;
   } catch (error) {
     if (error instanceof BadLine) return error.message;

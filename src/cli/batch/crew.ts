@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Timer, Timers } from "../../clock/world.ts";
 import { CliError } from "../exit.ts";
-import { words } from "../output.ts";
+import { wordsOnNewLine } from "../output.ts";
 import type { FromWorker, ToWorker, WorkerCounts, WorkerSpec } from "./crew-messages.ts";
 
 const WORKER = fileURLToPath(new URL("./worker-process.js", import.meta.url));
@@ -93,7 +93,9 @@ export class Crew {
     this.#alive.delete(child);
     if (this.#alive.size === 0) this.#onEmpty();
     if (this.#stopping || this.#unable !== undefined) return;
-    words(`leasehold: a worker process ended (${how}); its jobs will be reclaimed when their leases end.`);
+    wordsOnNewLine(
+      `leasehold: a worker process ended (${how}); its jobs will be reclaimed when their leases end.`,
+    );
     const timer = this.#timers.after(this.#restartMs, () => {
       this.#restarts.delete(timer);
       this.start(this.#queues);

@@ -15,8 +15,10 @@ export interface Entry {
 }
 
 export interface EntryReader {
-  /** @throws {BadLine} saying what is wrong with it; inputs are asked of the job's schema too */
-  read(line: Line): Promise<Entry>;
+  /** @throws {BadLine} the line is no job of this batch */
+  read(line: Line): Entry;
+  /** @throws {BadLine} `enqueue` would not take it: its options, its size, its job's schema */
+  check(entry: Entry): Promise<void>;
 }
 
 export class BadLine extends Error {}
@@ -38,19 +40,20 @@ const OPTIONS = new Set([
 /** With `jobName` a line is the input alone; without, it is `{"job", "input", …options}`. */
 export function entryReader(jobs: Jobs, jobName: string | undefined, world: World): EntryReader {
   return {
-    async read(line) {
+    read(line) {
       const value = parsed(line.text);
-      const entry =
-        jobName === undefined ? fromObject(value, jobs) : { ...named(jobName, jobs), input: value };
+      return jobName === undefined ? fromObject(value, jobs) : { ...named(jobName, jobs), input: value };
+    },
+
+    async check({ job, input, options }) {
       try {
-        await newJob(entry.job, entry.input, entry.options, world, DEFAULT_MAX_INPUT_BYTES);
+        await newJob(job, input, options, world, DEFAULT_MAX_INPUT_BYTES);
       } catch (error) {
         if (error instanceof LeaseholdError) throw new BadLine(error.message.replace(/\.$/, ""));
         throw new BadLine(
           `the job's own code failed on it: ${error instanceof Error ? error.message : error}`,
         );
       }
-      return entry;
     },
   };
 }

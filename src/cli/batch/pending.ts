@@ -58,14 +58,23 @@ export class Pending {
    * Counts what has ended since the last look. It stops at the first chunk in which a job has not ended, and asks about
    * that one again the next time: so watching a long batch costs little more than reading it once.
    */
-  async look(): Promise<void> {
-    let at = 0;
+  look(): Promise<void> {
+    return this.#look((left) => left === 0);
+  }
+
+  /** Once, for a batch that ends early. */
+  lookAtAll(): Promise<void> {
+    return this.#look(() => true);
+  }
+
+  async #look(goOn: (left: number) => boolean): Promise<void> {
     const left: BatchJob[] = [];
-    while (at < this.#waiting.length && left.length === 0) {
+    let at = 0;
+    while (at < this.#waiting.length && goOn(left.length)) {
       const chunk = this.#waiting.slice(at, at + CHUNK);
-      const records = await this.#get(chunk.map(({ jobId }) => jobId));
+      const jobs = await this.#get(chunk.map(({ jobId }) => jobId));
       for (const [index, job] of chunk.entries()) {
-        if (!this.#count(job, records[index])) left.push(job);
+        if (!this.#count(job, jobs[index])) left.push(job);
       }
       at += chunk.length;
     }

@@ -20,10 +20,9 @@ export async function startProgress(): Promise<Progress> {
     },
     cliProgress.Presets.shades_classic,
   );
-  bar.start(0, 0, { failed: 0 });
   return {
     update(done, total, failed) {
-      bar.setTotal(total);
+      if (!bar.isActive) bar.start(total, 0, { failed: 0 });
       bar.update(done, { failed });
     },
     stop: () => bar.stop(),

@@ -2,17 +2,15 @@
 
 import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
-import { StoreBusyError } from "../../errors.ts";
 import type { Leasehold } from "../../index.ts";
-import { isEnded } from "../../protocol/job.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { Jobs } from "../jobs-module.ts";
-import { type Checked, checkLines } from "./check.ts";
+import { checkLines } from "./check.ts";
 import type { Crew } from "./crew.ts";
-import { type Entry, type EntryReader, entryReader } from "./entries.ts";
+import { enqueueLines } from "./enqueue.ts";
+import { entryReader } from "./entries.ts";
 import { lineIds } from "./ids.ts";
-import { linesOf } from "./lines.ts";
-import { type BatchJob, Pending } from "./pending.ts";
+import { Pending } from "./pending.ts";
 import type { Progress } from "./progress.ts";
 import type { Source } from "./source.ts";
 import { failureOf, type Summary } from "./summary.ts";
@@ -33,32 +31,46 @@ export interface Tools {
   readonly interrupted: AbortSignal;
 }
 
-/** Lines handed to the store together. */
-const CHUNK = 1_000;
-const BUSY_TRIES = 10;
 const FIRST_LOOK_MS = 50;
 const SLOWEST_LOOK_MS = 1_000;
 
 export async function runBatch(batch: Batch, tools: Tools): Promise<Summary> {
+  const { leasehold, crew, progress, interrupted } = tools;
+  const { source } = batch;
   const world = systemWorld();
   const reader = entryReader(batch.jobs, batch.jobName, world);
-  const version = await batch.source.version();
-  const { lines, queues } = await checkLines(batch.source, reader);
+  const version = await source.version();
+  const { lines, queues } = await checkLines(source, reader);
 
   const beganMs = world.clock.monotonicMs();
-  const pending = new Pending((ids) => tools.leasehold.getMany(ids));
-  const counted = await enqueueAll(batch, tools, { reader, pending, lines, queues });
-  if ((await batch.source.version()) !== version) {
+  const pending = new Pending((ids) => leasehold.getMany(ids));
+  const counted = await enqueueLines({
+    path: source.path,
+    reader,
+    leasehold,
+    retryFailed: batch.retryFailed,
+    interrupted,
+    idOf: lineIds(batch.name, batch.jobName),
+    onJobs(jobs) {
+      pending.add(jobs);
+      // Not before there is something to do: a batch that is started again may be done.
+      if (pending.size > 0) crew.start(queues);
+      crew.check();
+    },
+  });
+  if ((await source.version()) !== version) {
     throw new CliError(
       EXIT.failed,
-      `${batch.source.shown} was changed while it was read. What was read is enqueued; start the same command again.`,
+      `${source.shown} was changed while it was read. What was read is enqueued; start the same command again.`,
     );
   }
-  await untilEnded(pending, tools, world, (done, failed) =>
-    tools.progress.update(counted.alreadyDone() + done, lines, counted.before.failed + failed),
+  const { before } = counted;
+  const done = before.completed + before.failed + before.cancelled;
+  await untilEnded(pending, tools, world, (ended, failed) =>
+    progress.update(done + ended, lines, before.failed + failed),
   );
-  await tools.crew.stop();
-  await pending.look(); // what was finished while stopping
+  await crew.stop();
+  if (interrupted.aborted) await pending.lookAtAll();
 
   const seconds = (world.clock.monotonicMs() - beganMs) / 1000;
   const ended = { ...pending.ended };
@@ -66,122 +78,36 @@ export async function runBatch(batch: Batch, tools: Tools): Promise<Summary> {
     batch: batch.name,
     lines,
     enqueued: counted.enqueued,
-    alreadyDone: counted.before,
+    alreadyDone: before,
     ended,
-    notEnded: pending.size,
+    notEnded: pending.size + lines - counted.lines,
     conflicts: counted.conflicts,
-    reclaimed: tools.crew.counts.reclaimed,
+    reclaimed: crew.counts.reclaimed,
     seconds: Number(seconds.toFixed(2)),
     jobsPerSecond: Math.round((ended.completed + ended.failed) / Math.max(seconds, 0.001)),
-    interruptedBy: tools.interrupted.aborted ? String(tools.interrupted.reason) : null,
+    interruptedBy: interrupted.aborted ? String(interrupted.reason) : null,
     failures: pending.failures.map(failureOf),
   };
 }
 
-class Counted {
-  enqueued = 0;
-  conflicts = 0;
-  readonly before = { completed: 0, failed: 0, cancelled: 0 };
-
-  alreadyDone(): number {
-    return this.before.completed + this.before.failed + this.before.cancelled;
-  }
-}
-
-interface Chunk {
-  readonly entries: Entry[];
-  readonly jobs: BatchJob[];
-}
-
-async function enqueueAll(
-  batch: Batch,
-  tools: Tools,
-  { reader, pending, lines, queues }: Checked & { readonly reader: EntryReader; readonly pending: Pending },
-): Promise<Counted> {
-  const counted = new Counted();
-  const idOf = lineIds(batch.name, batch.jobName);
-  let chunk: Chunk = { entries: [], jobs: [] };
-  const send = async (): Promise<void> => {
-    pending.add(await enqueueChunk(batch, tools, chunk, counted));
-    if (pending.size > 0) tools.crew.start(queues);
-    tools.crew.check();
-    chunk = { entries: [], jobs: [] };
-    tools.progress.update(counted.alreadyDone(), lines, counted.before.failed);
-  };
-  for await (const line of linesOf(batch.source.path)) {
-    if (tools.interrupted.aborted) return counted;
-    if ("problem" in line) break; // changed since it was checked, which is told later
-    chunk.entries.push(await reader.read(line));
-    chunk.jobs.push({ jobId: idOf(line.text), line: line.number });
-    if (chunk.entries.length >= CHUNK) await send();
-  }
-  if (chunk.entries.length > 0) await send();
-  return counted;
-}
-
-/** Enqueues the lines; what has yet to end is returned, what had ended in an earlier run is counted. */
-async function enqueueChunk(batch: Batch, tools: Tools, chunk: Chunk, counted: Counted): Promise<BatchJob[]> {
-  const answers = await whileBusy(() =>
-    tools.leasehold.enqueueMany(
-      chunk.entries.map(({ job, input, options }, index) => ({
-        ...options,
-        job,
-        input,
-        jobId: chunk.jobs[index]?.jobId as string,
-      })),
-    ),
-  );
-  const toEnd: BatchJob[] = [];
-  for (const [index, answer] of answers.entries()) {
-    const line = chunk.jobs[index]?.line ?? 0;
-    if (answer.outcome === "conflict") counted.conflicts += 1;
-    else if (answer.outcome === "repeated" && isEnded(answer)) {
-      if (answer.state === "failed" && batch.retryFailed && (await retried(tools, answer.jobId))) {
-        toEnd.push({ jobId: answer.jobId, line });
-      } else {
-        counted.before[answer.state as "completed" | "failed" | "cancelled"] += 1;
-      }
-    } else {
-      if (answer.outcome === "enqueued") counted.enqueued += 1;
-      toEnd.push({ jobId: answer.jobId, line });
-    }
-  }
-  return toEnd;
-}
-
-/** A call that found the store busy wrote nothing; each try has waited for its lock as long as a call may. */
-async function whileBusy<T>(call: () => Promise<T>): Promise<T> {
-  for (let left = BUSY_TRIES; ; left--) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof StoreBusyError) || left <= 1) throw error;
-    }
-  }
-}
-
-async function retried(tools: Tools, jobId: BatchJob["jobId"]): Promise<boolean> {
-  const answer = await tools.leasehold.retry(jobId);
-  return answer.outcome === "applied";
-}
-
 async function untilEnded(
   pending: Pending,
-  tools: Tools,
+  { crew, interrupted }: Tools,
   world: World,
-  onProgress: (done: number, failed: number) => void,
+  onProgress: (ended: number, failed: number) => void,
 ): Promise<void> {
   let waitMs = FIRST_LOOK_MS;
   let seen = -1;
-  while (pending.size > 0 && !tools.interrupted.aborted) {
-    tools.crew.check();
+  while (pending.size > 0 && !interrupted.aborted) {
+    crew.check();
     await pending.look();
-    const { completed, failed } = tools.crew.counts;
+    const { completed, failed } = crew.counts;
     const ended = Object.values(pending.ended).reduce((sum, count) => sum + count, 0);
     // The store's count lags behind by a chunk; the workers' own may miss what others did.
     onProgress(Math.max(ended, completed + failed), Math.max(pending.ended.failed, failed));
-    waitMs = ended + completed + failed > seen ? FIRST_LOOK_MS : Math.min(2 * waitMs, SLOWEST_LOOK_MS);
+    const moved = ended + completed + failed > seen;
     seen = ended + completed + failed;
-    if (pending.size > 0) await world.timers.sleep(waitMs, tools.interrupted);
+    waitMs = moved ? FIRST_LOOK_MS : Math.min(2 * waitMs, SLOWEST_LOOK_MS);
+    if (pending.size > 0) await world.timers.sleep(waitMs, interrupted);
   }
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { duration, wholeNumber } from "../duration.ts";
 import { EXIT, signalExitCode, usageError } from "../exit.ts";
 import { type StoreFlags, storeOptions } from "../options.ts";
-import { data, json, keepStdoutForData, words } from "../output.ts";
+import { data, json, keepStdoutForData, wordsOnNewLine } from "../output.ts";
 
 interface BatchFlags extends StoreFlags {
   readonly input: string;
@@ -112,12 +112,12 @@ function interruption(crew: { abort(): void }): Interruption {
   const interrupt: Interruption = { signal: controller.signal, by: undefined };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (interrupt.by !== undefined) {
-      words("leasehold: stopping the running jobs.");
+      wordsOnNewLine("leasehold: stopping the running jobs.");
       crew.abort();
       return;
     }
     interrupt.by = signal as "SIGINT" | "SIGTERM";
-    words("leasehold: finishing the running jobs; once more to stop them too.");
+    wordsOnNewLine("leasehold: finishing the running jobs; once more to stop them too.");
     controller.abort(signal);
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { duration, wholeNumber } from "../duration.ts";
 import { EXIT, signalExitCode } from "../exit.ts";
 import { listOf, type StoreFlags, storeOptions } from "../options.ts";
-import { data, json, keepStdoutForData, words } from "../output.ts";
+import { data, json, keepStdoutForData, words, wordsOnNewLine } from "../output.ts";
 
 interface WorkFlags extends StoreFlags {
   readonly concurrency: number;
@@ -46,7 +46,7 @@ async function run(module: string, flags: WorkFlags): Promise<void> {
     const onSignal = (signal: NodeJS.Signals): void => {
       const first = stoppedBy === undefined;
       stoppedBy ??= signal as "SIGINT" | "SIGTERM";
-      words(
+      wordsOnNewLine(
         `leasehold: ${first ? "finishing the running jobs; once more to stop them too" : "stopping the running jobs"}.`,
       );
       draining.abort();

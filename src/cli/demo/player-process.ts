@@ -153,11 +153,15 @@ function report(message: Report): Promise<void> {
   });
 }
 
-const onOrphaned = (): void => {
-  // The narrator was killed; nobody else would wake A.
-  if (wakePid !== undefined) process.kill(wakePid, "SIGCONT");
+/** The narrator was killed, and nobody else would wake A. */
+function onOrphaned(): void {
+  try {
+    if (wakePid !== undefined) process.kill(wakePid, "SIGCONT");
+  } catch {
+    // It has ended already.
+  }
   process.exit(1);
-};
+}
 process.once("disconnect", onOrphaned);
 // A terminal's Ctrl-C reaches every process of the group; the narrator alone decides when the demo is over.
 process.on("SIGINT", () => {});

@@ -1,6 +1,13 @@
 /** C1 and C17. */
 
-import { type EnqueueAnswer, newRecord, type NewJob, onKeyTaken, replaceable, replacedBy } from "../../protocol/enqueue.ts";
+import {
+  type EnqueueAnswer,
+  type NewJob,
+  newRecord,
+  onKeyTaken,
+  replaceable,
+  replacedBy,
+} from "../../protocol/enqueue.ts";
 import { isEnded, type JobRecord } from "../../protocol/job.ts";
 import { noteJob } from "./journal.ts";
 import { type Moment, putJob } from "./state.ts";

@@ -1,6 +1,6 @@
 /** The journal over a map: what `show` prints. Entries stand in the order in which things happened. */
 
-import { jobLine, leaseLine, type Generation, type Line, type Owner } from "../../protocol/identity.ts";
+import { type Generation, jobLine, type Line, leaseLine, type Owner } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import { JOURNAL_ENTRIES_PER_LINE, type JournalEntry, type JournalKind } from "../../protocol/journal.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
@@ -18,7 +18,10 @@ export function noteJob(
   at: Moment,
   job: JobRecord,
   kind: JournalKind,
-  fence: { readonly owner: Owner | null; readonly generation: Generation } = { owner: null, generation: job.generation },
+  fence: { readonly owner: Owner | null; readonly generation: Generation } = {
+    owner: null,
+    generation: job.generation,
+  },
   message?: string | null,
 ): void {
   const { owner, generation } = fence;
@@ -34,7 +37,11 @@ export function noteLease(at: Moment, lease: NamedLease, kind: JournalKind, owne
 export function noteLapse(
   at: Moment,
   line: Line,
-  lapsed: { readonly owner: Owner | null; readonly leaseUntilMs: number | null; readonly generation: Generation },
+  lapsed: {
+    readonly owner: Owner | null;
+    readonly leaseUntilMs: number | null;
+    readonly generation: Generation;
+  },
 ): void {
   const { owner, generation, leaseUntilMs } = lapsed;
   note(at, line, { kind: "lapsed", atMs: leaseUntilMs ?? at.nowMs, owner, generation });

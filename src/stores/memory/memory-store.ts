@@ -1,16 +1,7 @@
-import {
-  AlreadySettledError,
-  ClosedError,
-  GoneError,
-  InvalidTransactionError,
-  type LeaseholdError,
-  StaleLeaseError,
-} from "../../errors.ts";
 import type { Timers } from "../../clock/world.ts";
 import type { ControlAnswer, HealAnswer } from "../../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
-import { type Fence, type FencingToken, type Generation, type JobId, jobLine, type Line } from "../../protocol/identity.ts";
-import type { NamedFence } from "../../protocol/identity.ts";
+import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.ts";
@@ -24,8 +15,8 @@ import type {
   Claimed,
   ClaimRequest,
   FenceOutcome,
-  ListFilter,
   Listener,
+  ListFilter,
   Page,
   QueueCounts,
   RunWrite,
@@ -35,16 +26,14 @@ import type {
   Tx,
 } from "../store.ts";
 import { claimJobs } from "./claiming.ts";
+import { completeWith } from "./complete-with.ts";
 import { enqueue } from "./enqueuing.ts";
-import { noteRefusal } from "./journal.ts";
 import { acquireLease, deleteLease, releaseLease, renewLease } from "./named-leases.ts";
 import { cancelJob, deleteJob, pauseQueue, prune, raiseFloor, retryJob, revokeJob } from "./operating.ts";
 import { countsOf, pageOf } from "./reading.ts";
 import { healRun, outcomeOf, renewRun, settleRun, writeRun } from "./runs.ts";
-import { draftOf, emptyState, type MemoryState, type Moment } from "./state.ts";
-import { MemoryTransaction } from "./transaction.ts";
-import { WakeUps } from "./wake-ups.ts";
-import { WriteLock } from "./write-lock.ts";
+import { StateKeeper } from "./state-keeper.ts";
+import type { MemoryTransaction } from "./transaction.ts";
 
 /**
  * The protocol core over a map: the reference that other stores are compared with, and a model for tests. Never a
@@ -53,96 +42,84 @@ import { WriteLock } from "./write-lock.ts";
 export class MemoryStore implements Store {
   readonly description: string = "memory";
   readonly renewalThread: undefined;
-  readonly #nowMs: () => number;
-  readonly #lock: WriteLock;
-  readonly #wakeUps = new WakeUps();
-  #state: MemoryState = emptyState();
-  #closed = false;
+  readonly #keeper: StateKeeper;
 
   constructor(nowMs: () => number, timers: Timers) {
-    this.#nowMs = nowMs;
-    this.#lock = new WriteLock(timers);
+    this.#keeper = new StateKeeper(nowMs, timers);
   }
 
   async open(): Promise<void> {
-    this.#assertOpen();
+    this.#keeper.assertOpen();
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#keeper.close();
   }
 
   async enqueue(
     jobs: readonly NewJob[],
     options: CallOptions & { readonly tx?: Transaction },
   ): Promise<readonly EnqueueAnswer[]> {
-    this.#assertOpen();
     const { tx } = options;
     if (tx === undefined) {
-      return this.#write("enqueue", options, "wakes", (at) => jobs.map((job) => enqueue(at, job)));
+      return this.#keeper.write("enqueue", options, "wakes", (at) => jobs.map((job) => enqueue(at, job)));
     }
-    const { draft } = this.#ownTransaction(tx);
-    return jobs.map((job) => enqueue({ state: draft, nowMs: this.#nowMs() }, job));
+    this.#keeper.assertOpen();
+    const at = { state: this.#keeper.own(tx).draft, nowMs: this.#keeper.nowMs() };
+    return jobs.map((job) => enqueue(at, job));
   }
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
-    return this.#write("claim", options, "quiet", (at) => claimJobs(at, request));
+    return this.#keeper.write("claim", options, "quiet", (at) => claimJobs(at, request));
   }
 
   renew(fences: readonly Fence[], options: CallOptions): Promise<readonly (Renewed | Refusal)[]> {
-    return this.#write("renew", options, "quiet", (at) => fences.map((fence) => renewRun(at, fence)));
+    return this.#keeper.write("renew", options, "quiet", (at) => fences.map((fence) => renewRun(at, fence)));
   }
 
-  settle(settlements: readonly Settlement[], options: CallOptions): Promise<readonly (SettledAnswer | Refusal)[]> {
-    return this.#write("settle", options, "wakes", (at) => settlements.map((settlement) => settleRun(at, settlement)));
+  settle(
+    settlements: readonly Settlement[],
+    options: CallOptions,
+  ): Promise<readonly (SettledAnswer | Refusal)[]> {
+    return this.#keeper.write("settle", options, "wakes", (at) =>
+      settlements.map((settlement) => settleRun(at, settlement)),
+    );
   }
 
-  async completeWith(fence: Fence, body: (tx: Tx) => Promise<string | null>, options: CallOptions): Promise<void> {
-    const tx = await this.begin(options);
-    try {
-      const result = await body(tx);
-      tx.assertOpen();
-      const nowMs = this.#nowMs();
-      const answer = settleRun({ state: tx.draft, nowMs }, { operation: "complete", fence, result });
-      if (answer.outcome === "applied") return await tx.commit();
-      // On the state itself: the note of a refusal must outlive the draft.
-      noteRefusedCompletion({ state: this.#state, nowMs }, fence, answer);
-      throw refusedError(answer, fence);
-    } finally {
-      await tx.rollback();
-    }
+  completeWith(fence: Fence, body: (tx: Tx) => Promise<string | null>, options: CallOptions): Promise<void> {
+    return completeWith(this.#keeper, fence, body, options);
   }
 
   write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly (RunWritten | Refusal)[]> {
-    return this.#write("write", options, "quiet", (at) => writes.map((write) => writeRun(at, write)));
+    return this.#keeper.write("write", options, "quiet", (at) => writes.map((write) => writeRun(at, write)));
   }
 
   outcome(fence: Fence, options: CallOptions): Promise<FenceOutcome> {
     // Through the lock, so that a transaction about to commit is waited for.
-    return this.#write("outcome", options, "quiet", (at) => outcomeOf(at, fence));
+    return this.#keeper.write("outcome", options, "quiet", (at) => outcomeOf(at, fence));
   }
 
   heal(fence: Fence, mark: Generation, options: CallOptions): Promise<HealAnswer | Refusal> {
-    return this.#write("heal", options, "wakes", (at) => healRun(at, fence, mark));
+    return this.#keeper.write("heal", options, "wakes", (at) => healRun(at, fence, mark));
   }
 
   cancel(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#write("cancel", options, "quiet", (at) => ids.map((id) => cancelJob(at, id)));
+    return this.#keeper.write("cancel", options, "quiet", (at) => ids.map((id) => cancelJob(at, id)));
   }
 
   revoke(
     ids: readonly JobId[],
     options: CallOptions,
   ): Promise<readonly (ControlAnswer & { readonly token?: FencingToken })[]> {
-    return this.#write("revoke", options, "wakes", (at) => ids.map((id) => revokeJob(at, id)));
+    return this.#keeper.write("revoke", options, "wakes", (at) => ids.map((id) => revokeJob(at, id)));
   }
 
   retry(ids: readonly JobId[], again: boolean, options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#write("retry", options, "wakes", (at) => ids.map((id) => retryJob(at, id, again)));
+    return this.#keeper.write("retry", options, "wakes", (at) => ids.map((id) => retryJob(at, id, again)));
   }
 
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#write("delete", options, "quiet", (at) => ids.map((id) => deleteJob(at, id)));
+    return this.#keeper.write("delete", options, "quiet", (at) => ids.map((id) => deleteJob(at, id)));
   }
 
   prune(
@@ -150,60 +127,70 @@ export class MemoryStore implements Store {
     limit: number,
     options: CallOptions,
   ): Promise<number> {
-    return this.#write("prune", options, "quiet", (at) => prune(at, ages, limit));
+    return this.#keeper.write("prune", options, "quiet", (at) => prune(at, ages, limit));
   }
 
   acquire(request: AcquireRequest, options: CallOptions): Promise<AcquireAnswer> {
-    return this.#write("acquire", options, "quiet", (at) => acquireLease(at, request));
+    return this.#keeper.write("acquire", options, "quiet", (at) => acquireLease(at, request));
   }
 
-  renewLeases(fences: readonly NamedFence[], options: CallOptions): Promise<readonly (Renewed | NamedLeaseRefusal)[]> {
-    return this.#write("renewLeases", options, "quiet", (at) => fences.map((fence) => renewLease(at, fence)));
+  renewLeases(
+    fences: readonly NamedFence[],
+    options: CallOptions,
+  ): Promise<readonly (Renewed | NamedLeaseRefusal)[]> {
+    return this.#keeper.write("renewLeases", options, "quiet", (at) =>
+      fences.map((fence) => renewLease(at, fence)),
+    );
   }
 
   release(
     fences: readonly NamedFence[],
     options: CallOptions,
   ): Promise<readonly ({ readonly outcome: "applied" } | NamedLeaseRefusal)[]> {
-    return this.#write("release", options, "wakes", (at) => fences.map((fence) => releaseLease(at, fence)));
+    return this.#keeper.write("release", options, "wakes", (at) =>
+      fences.map((fence) => releaseLease(at, fence)),
+    );
   }
 
-  deleteLease(name: string, options: CallOptions): Promise<{ readonly outcome: "applied" | "conflict" | "gone" }> {
-    return this.#write("deleteLease", options, "quiet", (at) => deleteLease(at, name));
+  deleteLease(
+    name: string,
+    options: CallOptions,
+  ): Promise<{ readonly outcome: "applied" | "conflict" | "gone" }> {
+    return this.#keeper.write("deleteLease", options, "quiet", (at) => deleteLease(at, name));
   }
 
   async getLease(name: string): Promise<NamedLease | undefined> {
-    return this.#read().leases.get(name);
+    return this.#keeper.state.leases.get(name);
   }
 
   async get(ids: readonly JobId[]): Promise<readonly (JobRecord | undefined)[]> {
-    const { jobs } = this.#read();
+    const { jobs } = this.#keeper.state;
     return ids.map((id) => jobs.get(id));
   }
 
   async list(filter: ListFilter, page: { readonly limit: number; readonly before?: number }): Promise<Page> {
-    return pageOf(this.#read(), filter, page);
+    return pageOf(this.#keeper.state, filter, page);
   }
 
   async counts(): Promise<readonly QueueCounts[]> {
-    return countsOf(this.#read(), this.#nowMs());
+    return countsOf(this.#keeper.state, this.#keeper.nowMs());
   }
 
   async journal(line: string): Promise<readonly JournalEntry[]> {
-    return this.#read().journal.get(line as Line) ?? [];
+    return this.#keeper.state.journal.get(line as Line) ?? [];
   }
 
   async nowMs(): Promise<number> {
-    this.#assertOpen();
-    return this.#nowMs();
+    this.#keeper.assertOpen();
+    return this.#keeper.nowMs();
   }
 
   pause(queue: string, paused: boolean, options: CallOptions): Promise<void> {
-    return this.#write("pause", options, "wakes", (at) => pauseQueue(at, queue, paused));
+    return this.#keeper.write("pause", options, "wakes", (at) => pauseQueue(at, queue, paused));
   }
 
   raiseFloor(options: CallOptions): Promise<{ readonly epoch: number }> {
-    return this.#write("raiseFloor", options, "quiet", (at) => raiseFloor(at));
+    return this.#keeper.write("raiseFloor", options, "quiet", (at) => raiseFloor(at));
   }
 
   async pendingMigrations(): Promise<readonly { readonly version: number; readonly sql: string }[]> {
@@ -211,18 +198,12 @@ export class MemoryStore implements Store {
   }
 
   listen(onWake: () => void): Listener {
-    return this.#wakeUps.listen(onWake);
+    return this.#keeper.wakeUps.listen(onWake);
   }
 
   /** A transaction of the caller's own: pass it as `tx` to `enqueue`. Until it ends, other writers wait. */
-  async begin(options: CallOptions): Promise<MemoryTransaction> {
-    await this.#enter("begin", options);
-    const draft = draftOf(this.#state);
-    return new MemoryTransaction(draft, (commit) => {
-      if (commit) this.#state = draft;
-      this.#lock.release();
-      if (commit) this.#wakeUps.wake();
-    });
+  begin(options: CallOptions): Promise<MemoryTransaction> {
+    return this.#keeper.begin(options);
   }
 
   /** Runs `body` in a transaction: committed when it resolves, rolled back when it rejects. */
@@ -239,69 +220,18 @@ export class MemoryStore implements Store {
 
   /** What a transaction wrote with `put`, once it is committed. */
   value(key: string): unknown {
-    return this.#read().values.get(key);
+    return this.#keeper.state.values.get(key);
   }
 
   /** For tests: changes a job behind the protocol's back, such as to move its lease into the past. */
   tamper(id: JobId, change: (job: JobRecord) => JobRecord): void {
-    const job = this.#state.jobs.get(id);
-    if (job !== undefined) this.#state.jobs.set(id, change(job));
+    const job = this.#keeper.state.jobs.get(id);
+    if (job !== undefined) this.#keeper.state.jobs.set(id, change(job));
   }
 
   /** For tests: the same for a named lease. */
   tamperLease(name: string, change: (lease: NamedLease) => NamedLease): void {
-    const lease = this.#state.leases.get(name);
-    if (lease !== undefined) this.#state.leases.set(name, change(lease));
+    const lease = this.#keeper.state.leases.get(name);
+    if (lease !== undefined) this.#keeper.state.leases.set(name, change(lease));
   }
-
-  async #write<T>(
-    operation: string,
-    options: CallOptions,
-    kind: "wakes" | "quiet",
-    apply: (at: Moment) => T,
-  ): Promise<T> {
-    await this.#enter(operation, options);
-    try {
-      const answer = apply({ state: this.#state, nowMs: this.#nowMs() });
-      if (kind === "wakes") this.#wakeUps.wake();
-      return answer;
-    } finally {
-      this.#lock.release();
-    }
-  }
-
-  async #enter(operation: string, options: CallOptions): Promise<void> {
-    this.#assertOpen();
-    await this.#lock.acquire(operation, options.timeoutMs);
-  }
-
-  #read(): MemoryState {
-    this.#assertOpen();
-    return this.#state;
-  }
-
-  #ownTransaction(tx: Transaction): MemoryTransaction {
-    if (!(tx instanceof MemoryTransaction)) {
-      throw new InvalidTransactionError("The `tx` given is not a transaction of the memory store.", {
-        next: "Give what its begin() or transaction() gave.",
-      });
-    }
-    tx.assertOpen();
-    return tx;
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new ClosedError("The memory store");
-  }
-}
-
-function noteRefusedCompletion(at: Moment, fence: Fence, answer: Refusal): void {
-  if (answer.outcome === "stale") noteRefusal(at, jobLine(fence.jobId), fence, answer.generation, "complete");
-}
-
-function refusedError(answer: Refusal, fence: Fence): LeaseholdError {
-  if (answer.outcome === "already") return new AlreadySettledError(fence, "complete");
-  if (answer.outcome === "gone") return new GoneError(`Job ${fence.jobId}`);
-  const token = { line: jobLine(fence.jobId), generation: fence.generation };
-  return new StaleLeaseError(token, answer.generation, answer.reason, "complete");
 }

@@ -23,7 +23,11 @@ export function acquireLease(at: Moment, request: AcquireRequest): AcquireAnswer
   const known = found === undefined ? undefined : rebasedLease(found, at.nowMs);
   if (known !== undefined && !isFree(known, at.nowMs)) {
     putLease(at, known);
-    return { outcome: "held", generation: known.generation, remainingMs: (known.leaseUntilMs ?? at.nowMs) - at.nowMs };
+    return {
+      outcome: "held",
+      generation: known.generation,
+      remainingMs: (known.leaseUntilMs ?? at.nowMs) - at.nowMs,
+    };
   }
   const lease = acquire(known, { name, owner, leaseMs, heldFor: null }, at.nowMs, floorAt(at));
   putLease(at, lease);
@@ -32,7 +36,11 @@ export function acquireLease(at: Moment, request: AcquireRequest): AcquireAnswer
     known === undefined || known.owner === null
       ? undefined
       : { owner: known.owner, generation: known.generation, endedAgoMs: lapsedMs(known, at.nowMs) };
-  return { outcome: "applied", token: { line: leaseLine(name), generation: lease.generation, owner }, previous };
+  return {
+    outcome: "applied",
+    token: { line: leaseLine(name), generation: lease.generation, owner },
+    previous,
+  };
 }
 
 export function renewLease(at: Moment, fence: NamedFence): Renewed | NamedLeaseRefusal {
@@ -42,7 +50,10 @@ export function renewLease(at: Moment, fence: NamedFence): Renewed | NamedLeaseR
   return { outcome: "applied", lapsedMs: lapsedMs(lease, at.nowMs), cancelRequested: false };
 }
 
-export function releaseLease(at: Moment, fence: NamedFence): { readonly outcome: "applied" } | NamedLeaseRefusal {
+export function releaseLease(
+  at: Moment,
+  fence: NamedFence,
+): { readonly outcome: "applied" } | NamedLeaseRefusal {
   const lease = at.state.leases.get(fence.name);
   if (!isCurrentHolder(lease, fence, epochStartAt(at))) return refused(at, fence, "release");
   putLease(at, releasedLease(lease));
@@ -52,7 +63,8 @@ export function releaseLease(at: Moment, fence: NamedFence): { readonly outcome:
 
 function refused(at: Moment, fence: NamedFence, operation: "renew" | "release"): NamedLeaseRefusal {
   const refusal = namedRefusal(at.state.leases.get(fence.name), fence, operation);
-  if (refusal.outcome === "stale") noteRefusal(at, leaseLine(fence.name), fence, refusal.generation, operation);
+  if (refusal.outcome === "stale")
+    noteRefusal(at, leaseLine(fence.name), fence, refusal.generation, operation);
   return refusal;
 }
 

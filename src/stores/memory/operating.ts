@@ -1,9 +1,9 @@
 /** What an operator does: C13 cancel and revoke, C14 delete and prune, C18 retry, pausing, raising the floor. */
 
 import {
-  cancel,
   type ControlAnswer,
   type Controlled,
+  cancel,
   mayDelete,
   retry,
   revocationToken,
@@ -73,7 +73,8 @@ export function deleteJob(at: Moment, id: JobId): ControlAnswer {
   const job = at.state.jobs.get(id);
   if (job === undefined) return { outcome: "gone" };
   const { state, generation } = job;
-  if (!mayDelete(job)) return { outcome: "conflict", state, why: "it is leased, which only its owner or a revoke ends" };
+  if (!mayDelete(job))
+    return { outcome: "conflict", state, why: "it is leased, which only its owner or a revoke ends" };
   forget(at, id);
   return { outcome: "applied", state, generation, pending: false };
 }
@@ -84,7 +85,11 @@ function forget({ state }: Moment, id: JobId): void {
 }
 
 /** How many jobs went. A named lease that nobody has held for as long as a completed job is kept goes with them. */
-export function prune(at: Moment, ages: { readonly completedMs: number; readonly failedMs: number }, limit: number): number {
+export function prune(
+  at: Moment,
+  ages: { readonly completedMs: number; readonly failedMs: number },
+  limit: number,
+): number {
   const { jobs, leaseIdleSinceMs } = at.state;
   const old = [...jobs.values()].filter((job) => {
     const ageMs = job.state === "failed" ? ages.failedMs : ages.completedMs;

@@ -1,14 +1,14 @@
 /** What a run writes while it holds its lease: C5 renewals, C6 to C8 settlings, progress and logs, C19. */
 
+import type { HealAnswer } from "../../protocol/control.ts";
 import { heal } from "../../protocol/control.ts";
 import { type Fence, type Generation, jobLine } from "../../protocol/identity.ts";
 import type { JobRecord, SettleOperation } from "../../protocol/job.ts";
 import type { JournalKind } from "../../protocol/journal.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
 import { isCurrent, type Refusal, refusal } from "../../protocol/outcome.ts";
-import { renew, type Renewed } from "../../protocol/renew.ts";
-import { settle, type SettledAnswer, type Settlement } from "../../protocol/settle.ts";
-import type { HealAnswer } from "../../protocol/control.ts";
+import { type Renewed, renew } from "../../protocol/renew.ts";
+import { type SettledAnswer, type Settlement, settle } from "../../protocol/settle.ts";
 import type { FenceOutcome, RunWrite, RunWritten } from "../store.ts";
 import { noteJob, noteLease, noteRefusal } from "./journal.ts";
 import { epochStartAt, floorAt, leaseOf, type Moment, putJob, putLease } from "./state.ts";
@@ -29,7 +29,8 @@ function current(
   const lease = job === undefined ? undefined : leaseOf(at, job);
   if (job !== undefined && isCurrent(job, fence, epochStartAt(at), lease)) return { held: { job, lease } };
   const refused = refusal(job, fence, settling, epochStartAt(at));
-  if (refused.outcome === "stale") noteRefusal(at, jobLine(fence.jobId), fence, refused.generation, operation);
+  if (refused.outcome === "stale")
+    noteRefusal(at, jobLine(fence.jobId), fence, refused.generation, operation);
   return { refused };
 }
 
@@ -76,7 +77,8 @@ export function healRun(at: Moment, fence: Fence, mark: Generation): HealAnswer 
   if (healed.job !== undefined) {
     putJob(at, healed.job);
     noteJob(at, healed.job, "healed", fence);
-    if (healed.job.state === "failed" || healed.job.state === "cancelled") noteJob(at, healed.job, healed.job.state);
+    if (healed.job.state === "failed" || healed.job.state === "cancelled")
+      noteJob(at, healed.job, healed.job.state);
   }
   if (healed.lease !== undefined) {
     putLease(at, healed.lease);
@@ -92,6 +94,10 @@ export function outcomeOf(at: Moment, fence: Fence): FenceOutcome {
   if (last?.owner === fence.owner && last.generation === fence.generation) {
     return { outcome: "settled", operation: last.operation };
   }
-  if (job !== undefined && isCurrent(job, fence, epochStartAt(at), leaseOf(at, job))) return { outcome: "current" };
-  return refusal(job, fence, undefined, epochStartAt(at)) as Exclude<Refusal, { readonly outcome: "already" }>;
+  if (job !== undefined && isCurrent(job, fence, epochStartAt(at), leaseOf(at, job)))
+    return { outcome: "current" };
+  return refusal(job, fence, undefined, epochStartAt(at)) as Exclude<
+    Refusal,
+    { readonly outcome: "already" }
+  >;
 }

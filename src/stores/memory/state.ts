@@ -1,11 +1,11 @@
 /** All that a memory store knows: the records of the protocol core, by name. */
 
 import type { FloorState } from "../../protocol/floor.ts";
+import { epochStart, floorOf } from "../../protocol/floor.ts";
 import { type Generation, generation, type JobId, type Line } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
-import { epochStart, floorOf } from "../../protocol/floor.ts";
 
 export interface MemoryState {
   /** Live and ended alike. Records are replaced, never changed in place. */

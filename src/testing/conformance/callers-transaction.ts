@@ -15,15 +15,21 @@ import {
   newId,
   newJob,
   newOwner,
+  nth,
   OPTIONS,
   reclaimed,
   row,
   settled,
 } from "./fixtures.ts";
-import { type Chapter, test, type TestWorld } from "./harness.ts";
+import { type Chapter, type TestWorld, test } from "./harness.ts";
 
 /** Completes with one write of the body's own. */
-function completeWriting(world: TestWorld, fence: Fence, value: string, result: string | null = null): Promise<void> {
+function completeWriting(
+  world: TestWorld,
+  fence: Fence,
+  value: string,
+  result: string | null = null,
+): Promise<void> {
   return world.store.completeWith(
     fence,
     async (tx) => {
@@ -69,7 +75,10 @@ export const callersTransaction: Chapter = {
       const caller = await world.begin();
       const options = { ...OPTIONS, tx: caller.tx };
       const first = await world.store.enqueue([known, keyed], options);
-      const second = await world.store.enqueue([newJob({ unique: { key: "letter-1", onConflict: "throw" } })], options);
+      const second = await world.store.enqueue(
+        [newJob({ unique: { key: "letter-1", onConflict: "throw" } })],
+        options,
+      );
       await caller.commit();
       assert.deepEqual(
         [...first, ...second].map(({ outcome, jobId }) => [outcome, jobId]),
@@ -122,7 +131,10 @@ export const callersTransaction: Chapter = {
       for (const end of ["commit", "rollback"] as const) {
         const caller = await world.begin();
         await caller[end]();
-        await assert.rejects(world.store.enqueue([job], { ...OPTIONS, tx: caller.tx }), InvalidTransactionError);
+        await assert.rejects(
+          world.store.enqueue([job], { ...OPTIONS, tx: caller.tx }),
+          InvalidTransactionError,
+        );
       }
       assert.deepEqual(await world.store.get([job.jobId], OPTIONS), [undefined]);
     }),
@@ -208,10 +220,10 @@ export const callersTransaction: Chapter = {
           OPTIONS,
         );
       const results = await Promise.allSettled([
-        attempt(fine[0]!, "one"),
+        attempt(nth(fine, 0), "one"),
         attempt(a, "stale"),
-        attempt(fine[1]!, "two"),
-        attempt(fine[2]!, "three"),
+        attempt(nth(fine, 1), "two"),
+        attempt(nth(fine, 2), "three"),
       ]);
       assert.deepEqual(
         results.map(({ status }) => status),

@@ -149,7 +149,9 @@ export const clocks: Chapter = {
       await settled(world, complete(fence));
     }),
 
-    test("a raised epoch is above the one before and above the hours since 2025 by store time", async ({ store }) => {
+    test("a raised epoch is above the one before and above the hours since 2025 by store time", async ({
+      store,
+    }) => {
       const hours = Math.floor(((await store.nowMs(OPTIONS)) - Date.UTC(2025, 0, 1)) / HOUR_MS);
       const first = await store.raiseFloor(OPTIONS);
       const second = await store.raiseFloor(OPTIONS);

@@ -4,11 +4,11 @@ import {
   assertHas,
   claim,
   claimedIds,
+  claimOne,
   complete,
   enqueued,
   enqueuedMany,
   fenceOf,
-  claimOne,
   gen,
   LEASE_MS,
   leased,
@@ -89,7 +89,10 @@ export const enqueueChapter: Chapter = {
 
     test("C1 gives `seq` in the order of a batch and of the calls", async (world) => {
       const ids = [
-        ...(await enqueuedMany(world, Array.from({ length: 20 }, () => ({})))),
+        ...(await enqueuedMany(
+          world,
+          Array.from({ length: 20 }, () => ({})),
+        )),
         await enqueued(world),
         await enqueued(world),
       ];
@@ -110,7 +113,10 @@ export const enqueueChapter: Chapter = {
     }),
 
     test("C1 takes thousands in one call", async (world) => {
-      const ids = await enqueuedMany(world, Array.from({ length: 3_000 }, (_, n) => ({ input: String(n) })));
+      const ids = await enqueuedMany(
+        world,
+        Array.from({ length: 3_000 }, (_, n) => ({ input: String(n) })),
+      );
       const jobs = await world.store.get([ids[0], ids[1_500], ids[2_999]] as typeof ids, OPTIONS);
       assert.deepEqual(
         jobs.map((job) => job?.input),

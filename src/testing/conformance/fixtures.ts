@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { systemWorld } from "../../clock/system.ts";
 import type { NewJob } from "../../protocol/enqueue.ts";
-import { type Fence, type Generation, generation, type JobId, jobLine, type Owner } from "../../protocol/identity.ts";
+import {
+  type Fence,
+  type Generation,
+  generation,
+  type JobId,
+  jobLine,
+  type Owner,
+} from "../../protocol/identity.ts";
 import type { JobRecord, SettleOperation } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { Settlement } from "../../protocol/settle.ts";
@@ -70,7 +77,11 @@ export function claim({ store }: Has, owner: Owner, request: Partial<ClaimReques
 export const claimedIds = (claimed: Claimed): JobId[] => claimed.jobs.map(({ job }) => job.jobId);
 
 /** The only job that a claim found. */
-export async function claimOne(world: Has, owner: Owner, request: Partial<ClaimRequest> = {}): Promise<ClaimedJob> {
+export async function claimOne(
+  world: Has,
+  owner: Owner,
+  request: Partial<ClaimRequest> = {},
+): Promise<ClaimedJob> {
   const { jobs } = await claim(world, owner, request);
   assert.equal(jobs.length, 1, `one job is claimed, not ${jobs.length}`);
   return jobs[0] as ClaimedJob;
@@ -81,7 +92,11 @@ export function fenceOf({ job }: ClaimedJob): Fence {
 }
 
 /** A new job, claimed. */
-export async function leased(world: Has, change: Partial<NewJob> = {}, owner: Owner = newOwner()): Promise<Fence> {
+export async function leased(
+  world: Has,
+  change: Partial<NewJob> = {},
+  owner: Owner = newOwner(),
+): Promise<Fence> {
   const jobId = await enqueued(world, change);
   const claimed = await claimOne(world, owner, { queues: [change.queue ?? QUEUE] });
   assert.equal(claimed.job.jobId, jobId);
@@ -105,7 +120,11 @@ export function complete(fence: Fence, result: string | null = null): Settlement
   return { operation: "complete", fence, result };
 }
 
-export function fail(fence: Fence, retryInMs: number | "final" = 0, error = '{"message":"no stamp"}'): Settlement {
+export function fail(
+  fence: Fence,
+  retryInMs: number | "final" = 0,
+  error = '{"message":"no stamp"}',
+): Settlement {
   return { operation: "fail", fence, error, retryInMs };
 }
 
@@ -136,8 +155,17 @@ export async function journalOf({ store }: Has, id: JobId): Promise<readonly Jou
 
 export const gen = (value: number): Generation => generation(value);
 
+/** A member that must be there. */
+export function nth<T>(list: readonly T[], index: number): T {
+  assert.ok(index < list.length, `there is a member ${index} among ${list.length}`);
+  return list[index] as T;
+}
+
 /** For answers with members that are not the matter of the test. */
-export function assertHas<T extends object>(actual: T | undefined, expected: Partial<Record<string, unknown>>): void {
+export function assertHas<T extends object>(
+  actual: T | undefined,
+  expected: Partial<Record<string, unknown>>,
+): void {
   assert.ok(actual !== undefined, "there is an answer");
   const found: Record<string, unknown> = {};
   for (const key of Object.keys(expected)) found[key] = (actual as Record<string, unknown>)[key];
@@ -146,7 +174,10 @@ export function assertHas<T extends object>(actual: T | undefined, expected: Par
 
 /** The hook, or a failure that says what is missing. */
 export function required<T>(hook: T | undefined, name: string): T {
-  assert.ok(hook !== undefined, `the harness has no \`${name}\`: give it one, or list this test among the gaps`);
+  assert.ok(
+    hook !== undefined,
+    `the harness has no \`${name}\`: give it one, or list this test among the gaps`,
+  );
   return hook;
 }
 

@@ -16,6 +16,7 @@ import {
   LAPSE_MS,
   leased,
   newOwner,
+  nth,
   OPTIONS,
   QUEUE,
   release,
@@ -50,13 +51,20 @@ export const limits: Chapter = {
       const { store } = world;
       assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
       assert.deepEqual(await store.list({}, { limit: 10 }, OPTIONS), { jobs: [], before: undefined });
-      assert.ok((await store.counts(OPTIONS)).every(({ ready, leased: held, completed }) => ready + held + completed === 0));
+      assert.ok(
+        (await store.counts(OPTIONS)).every(
+          ({ ready, leased: held, completed }) => ready + held + completed === 0,
+        ),
+      );
       assert.deepEqual(await store.journal("job:unknown", OPTIONS), []);
       assert.equal(await store.prune({ completedMs: 0, failedMs: 0 }, 10, OPTIONS), 0);
     }),
 
     test("one call cancels, revokes, retries and deletes hundreds, each answered in its place", async (world) => {
-      const ids = await enqueuedMany(world, Array.from({ length: 300 }, () => ({})));
+      const ids = await enqueuedMany(
+        world,
+        Array.from({ length: 300 }, () => ({})),
+      );
       const held = claimedIds(await claim(world, newOwner(), { limit: 150 }));
       const revoked = await world.store.revoke(ids, OPTIONS);
       const outcomes = ids.map((id) => (held.includes(id) ? "applied" : "conflict"));
@@ -90,7 +98,11 @@ export const limits: Chapter = {
     }),
 
     test("priorities reach from the lowest to the highest 32-bit integer, in order", async (world) => {
-      const ids = await enqueuedMany(world, [{ priority: 2 ** 31 - 1 }, { priority: 0 }, { priority: -(2 ** 31) }]);
+      const ids = await enqueuedMany(world, [
+        { priority: 2 ** 31 - 1 },
+        { priority: 0 },
+        { priority: -(2 ** 31) },
+      ]);
       assert.deepEqual(claimedIds(await claim(world, newOwner())), ids.toReversed());
     }),
 
@@ -130,7 +142,8 @@ export const limits: Chapter = {
 
     test("a job survives hundreds of runs, and its journal stays bounded", async (world) => {
       const jobId = await enqueued(world);
-      for (let n = 0; n < 320; n += 1) await settled(world, release(fenceOf(await claimOne(world, newOwner()))));
+      for (let n = 0; n < 320; n += 1)
+        await settled(world, release(fenceOf(await claimOne(world, newOwner()))));
       assertHas(await row(world, jobId), { generation: 320, attempt: 0 });
       const entries = await world.store.journal(`job:${jobId}`, OPTIONS);
       assert.ok(entries.length >= 200 && entries.length < 600, `${entries.length} entries`);
@@ -138,11 +151,18 @@ export const limits: Chapter = {
     }),
 
     test("pages go from the newest to the oldest, each job once, also while new ones come", async (world) => {
-      const ids = await enqueuedMany(world, Array.from({ length: 25 }, () => ({})));
+      const ids = await enqueuedMany(
+        world,
+        Array.from({ length: 25 }, () => ({})),
+      );
       const seen: JobId[] = [];
       let before: number | undefined;
       do {
-        const page = await world.store.list({}, { limit: 10, ...(before === undefined ? {} : { before }) }, OPTIONS);
+        const page = await world.store.list(
+          {},
+          { limit: 10, ...(before === undefined ? {} : { before }) },
+          OPTIONS,
+        );
         assert.ok(page.jobs.length <= 10);
         seen.push(...page.jobs.map(({ jobId }) => jobId));
         before = page.before;
@@ -182,11 +202,11 @@ export const limits: Chapter = {
     test("counts tell ready, delayed, leased, expired and ended jobs by queue", async (world) => {
       await enqueuedMany(world, [{}, {}, {}, {}, {}, {}, { due: { delayMs: 3_600_000 } }]);
       const { jobs } = await claim(world, newOwner(), { limit: 5 });
-      await settled(world, complete(fenceOf(jobs[0]!)));
-      await settled(world, fail(fenceOf(jobs[1]!), "final"));
-      await world.store.cancel([jobs[2]!.job.jobId], OPTIONS);
-      await world.store.revoke([jobs[2]!.job.jobId], OPTIONS);
-      await world.lapse(jobs[3]!.job.jobId, LAPSE_MS);
+      await settled(world, complete(fenceOf(nth(jobs, 0))));
+      await settled(world, fail(fenceOf(nth(jobs, 1)), "final"));
+      await world.store.cancel([nth(jobs, 2).job.jobId], OPTIONS);
+      await world.store.revoke([nth(jobs, 2).job.jobId], OPTIONS);
+      await world.lapse(nth(jobs, 3).job.jobId, LAPSE_MS);
       await enqueued(world, { queue: "parcels" });
       await world.store.pause("parcels", true, OPTIONS);
       const counts = await world.store.counts(OPTIONS);
@@ -194,7 +214,17 @@ export const limits: Chapter = {
       assert.deepEqual(
         [counts.find(({ queue }) => queue === QUEUE), counts.find(({ queue }) => queue === "parcels")],
         [
-          { queue: QUEUE, paused: false, ready: 2, delayed: 1, leased: 2, expired: 1, completed: 1, failed: 1, cancelled: 1 },
+          {
+            queue: QUEUE,
+            paused: false,
+            ready: 2,
+            delayed: 1,
+            leased: 2,
+            expired: 1,
+            completed: 1,
+            failed: 1,
+            cancelled: 1,
+          },
           { queue: "parcels", paused: true, ready: 1, ...nothing },
         ],
       );

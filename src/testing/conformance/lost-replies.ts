@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { AlreadySettledError, StoreBusyError, StoreUnusableError, UnknownOutcomeError } from "../../errors.ts";
+import {
+  AlreadySettledError,
+  StoreBusyError,
+  StoreUnusableError,
+  UnknownOutcomeError,
+} from "../../errors.ts";
 import type { Fence } from "../../protocol/identity.ts";
 import type { Store } from "../../stores/store.ts";
 import { type Fault, faultStore } from "../fault-store.ts";
@@ -43,7 +48,9 @@ export const lostReplies: Chapter = {
         const store = losing(world.store, "settle", "drop reply");
         await assert.rejects(store.settle([settlement(operation, fence)], OPTIONS), UnknownOutcomeError);
         const before = await row(world, fence.jobId);
-        assert.deepEqual(await store.settle([settlement(operation, fence)], OPTIONS), [{ outcome: "already" }]);
+        assert.deepEqual(await store.settle([settlement(operation, fence)], OPTIONS), [
+          { outcome: "already" },
+        ]);
         assert.deepEqual(await row(world, fence.jobId), before);
       }
     }),
@@ -75,8 +82,14 @@ export const lostReplies: Chapter = {
     test("C9 the same operation under another owner or generation is stale, not `already`", async (world) => {
       const fence = await leased(world);
       await settled(world, complete(fence));
-      for (const other of [{ ...fence, owner: newOwner() }, { ...fence, generation: gen(0) }]) {
-        assertHas((await world.store.settle([complete(other)], OPTIONS))[0], { outcome: "stale", state: "completed" });
+      for (const other of [
+        { ...fence, owner: newOwner() },
+        { ...fence, generation: gen(0) },
+      ]) {
+        assertHas((await world.store.settle([complete(other)], OPTIONS))[0], {
+          outcome: "stale",
+          state: "completed",
+        });
       }
     }),
 
@@ -86,7 +99,10 @@ export const lostReplies: Chapter = {
       const next = fenceOf(await claimOne(world, newOwner()));
       assert.deepEqual(await world.store.settle([release(fence)], OPTIONS), [{ outcome: "already" }]);
       await settled(world, complete(next));
-      assertHas((await world.store.settle([release(fence)], OPTIONS))[0], { outcome: "stale", generation: 2 });
+      assertHas((await world.store.settle([release(fence)], OPTIONS))[0], {
+        outcome: "stale",
+        generation: 2,
+      });
     }),
 
     test("C9 `already` is said also after an operator's retry, since the fence did end its run", async (world) => {
@@ -101,7 +117,10 @@ export const lostReplies: Chapter = {
       const job = newJob();
       const store = losing(world.store, "enqueue", "drop reply");
       await assert.rejects(store.enqueue([job], OPTIONS), UnknownOutcomeError);
-      assertHas((await store.enqueue([{ ...job, mayRepeat: true }], OPTIONS))[0], { outcome: "repeated", jobId: job.jobId });
+      assertHas((await store.enqueue([{ ...job, mayRepeat: true }], OPTIONS))[0], {
+        outcome: "repeated",
+        jobId: job.jobId,
+      });
       assert.equal((await claim(world, newOwner())).jobs.length, 1);
     }),
 
@@ -186,7 +205,10 @@ export const lostReplies: Chapter = {
     test("C11 after a completeWith whose request was lost, outcome() says that the fence is current", async (world) => {
       const fence = await leased(world);
       const store = losing(world.store, "completeWith", "drop request");
-      await assert.rejects(store.completeWith(fence, async () => null, OPTIONS), UnknownOutcomeError);
+      await assert.rejects(
+        store.completeWith(fence, async () => null, OPTIONS),
+        UnknownOutcomeError,
+      );
       assert.deepEqual(await store.outcome(fence, OPTIONS), { outcome: "current" });
       await store.completeWith(fence, async () => '"sent"', OPTIONS);
       assert.equal((await row(world, fence.jobId)).result, '"sent"');
@@ -212,14 +234,22 @@ export const lostReplies: Chapter = {
         const owner = newOwner();
         const answer = await world.store.acquire({ name: "report", owner, leaseMs: LEASE_MS }, OPTIONS);
         assert.equal(answer.outcome, "applied");
-        return { name: "report", owner, generation: answer.outcome === "applied" ? answer.token.generation : gen(0) };
+        return {
+          name: "report",
+          owner,
+          generation: answer.outcome === "applied" ? answer.token.generation : gen(0),
+        };
       };
       const held = await acquire();
       const store = losing(world.store, "release", "drop reply");
       await assert.rejects(store.release([held], OPTIONS), UnknownOutcomeError);
       assert.deepEqual(await store.release([held], OPTIONS), [{ outcome: "already" }]);
       const next = await acquire();
-      assertHas((await store.release([held], OPTIONS))[0], { outcome: "stale", generation: 2, owner: next.owner });
+      assertHas((await store.release([held], OPTIONS))[0], {
+        outcome: "stale",
+        generation: 2,
+        owner: next.owner,
+      });
     }),
 
     test("a store that cannot be reached is busy, unusable or unknown, and a lease is never called lost", async (world) => {
@@ -241,7 +271,10 @@ export const lostReplies: Chapter = {
       for (const [name, call] of Object.entries(calls)) {
         await assert.rejects(call(), (error) => {
           const kinds = [UnknownOutcomeError, StoreBusyError, StoreUnusableError];
-          assert.ok(kinds.some((kind) => error instanceof kind), `${name}: ${String(error)}`);
+          assert.ok(
+            kinds.some((kind) => error instanceof kind),
+            `${name}: ${String(error)}`,
+          );
           return true;
         });
       }

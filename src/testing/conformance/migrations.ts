@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ClosedError, SchemaVersionError } from "../../errors.ts";
-import { claim, claimedIds, enqueued, newJob, newOwner, OPTIONS, required } from "./fixtures.ts";
+import { claim, claimedIds, enqueued, newJob, newOwner, nth, OPTIONS, required } from "./fixtures.ts";
 import { type Chapter, test } from "./harness.ts";
 
 export const migrations: Chapter = {
@@ -28,26 +28,30 @@ export const migrations: Chapter = {
     }),
 
     test("what a migration would run can be seen first, and is not run by looking", async (world) => {
-      const [store] = await required(world.unmigrated, "unmigrated")(1);
-      const pending = await store!.pendingMigrations();
+      const store = nth(await required(world.unmigrated, "unmigrated")(1), 0);
+      const pending = await store.pendingMigrations();
       assert.ok(pending.length > 0);
       assert.ok(pending.every(({ sql, version }, n) => sql.trim() !== "" && version === n + 1));
-      assert.deepEqual(await store!.pendingMigrations(), pending);
-      await store!.open();
-      assert.deepEqual(await store!.pendingMigrations(), []);
+      assert.deepEqual(await store.pendingMigrations(), pending);
+      await store.open();
+      assert.deepEqual(await store.pendingMigrations(), []);
     }),
 
     test("ten that start at once on a new store migrate it once, and all work", async (world) => {
       const stores = await required(world.unmigrated, "unmigrated")(10);
       await Promise.all(stores.map((store) => store.open()));
       await Promise.all(stores.map((store) => store.enqueue([newJob()], OPTIONS)));
-      const { jobs } = await claim({ store: stores[9]! }, newOwner());
+      const { jobs } = await claim({ store: nth(stores, 9) }, newOwner());
       assert.equal(jobs.length, 10);
     }),
 
     test("a schema that is too new is refused with both versions, and left as it is", async (world) => {
       const store = await required(world.tooNew, "tooNew")();
-      for (const call of [() => store.open(), () => store.enqueue([newJob()], OPTIONS), () => claim({ store }, newOwner())]) {
+      for (const call of [
+        () => store.open(),
+        () => store.enqueue([newJob()], OPTIONS),
+        () => claim({ store }, newOwner()),
+      ]) {
         await assert.rejects(call(), (error) => {
           assert.ok(error instanceof SchemaVersionError, String(error));
           assert.ok(error.found > error.known);

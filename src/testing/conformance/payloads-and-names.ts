@@ -57,16 +57,33 @@ export const payloadsAndNames: Chapter = {
         await world.store.enqueue([job], OPTIONS);
         const owner = text as Owner;
         const claimed = await claimOne(world, owner, { queues: [text] });
-        assertHas(claimed.job, { name: text, queue: text, resource: text, uniqueKey: text, input: json, owner });
+        assertHas(claimed.job, {
+          name: text,
+          queue: text,
+          resource: text,
+          uniqueKey: text,
+          input: json,
+          owner,
+        });
         assert.equal(claimed.token.line, `lease:${text}`);
         const fence = fenceOf(claimed);
-        const written = await world.store.write([{ fence, progress: json }, { fence, log: text }], OPTIONS);
+        const written = await world.store.write(
+          [
+            { fence, progress: json },
+            { fence, log: text },
+          ],
+          OPTIONS,
+        );
         assert.ok(written.every(({ outcome }) => outcome === "applied"));
         await settled(world, fail(fence, 0, json));
         assertHas(await row(world, job.jobId), { error: json, progress: json });
-        assert.ok((await journalOf(world, job.jobId)).some(({ kind, message }) => kind === "log" && message === text));
+        assert.ok(
+          (await journalOf(world, job.jobId)).some(({ kind, message }) => kind === "log" && message === text),
+        );
         await settled(world, complete(fenceOf(await claimOne(world, owner, { queues: [text] })), json));
-        const [listed] = (await world.store.list({ queue: text, name: text, resource: text }, { limit: 9 }, OPTIONS)).jobs;
+        const [listed] = (
+          await world.store.list({ queue: text, name: text, resource: text }, { limit: 9 }, OPTIONS)
+        ).jobs;
         assertHas(listed, { jobId: job.jobId, result: json });
         assert.deepEqual(
           (await world.store.counts(OPTIONS)).map(({ queue, completed }) => [queue, completed]),
@@ -81,41 +98,65 @@ export const payloadsAndNames: Chapter = {
         const answer = await world.store.acquire({ name: text, owner, leaseMs: LEASE_MS }, OPTIONS);
         assertHas(answer, { outcome: "applied", token: { line: `lease:${text}`, generation: 1, owner } });
       }
-      for (const text of Object.values(ODD)) assert.equal((await world.store.getLease(text, OPTIONS))?.name, text);
+      for (const text of Object.values(ODD))
+        assert.equal((await world.store.getLease(text, OPTIONS))?.name, text);
     }),
 
     test("names of 255 bytes are kept whole", async (world) => {
       for (const name of [LONGEST, LONGEST_IN_EMOJI]) {
         const unique = { key: name, onConflict: "keep" } as const;
         const fence = await leased(world, { name, queue: name, resource: name, unique }, name as Owner);
-        assertHas(await row(world, fence.jobId), { name, queue: name, resource: name, uniqueKey: name, owner: name });
+        assertHas(await row(world, fence.jobId), {
+          name,
+          queue: name,
+          resource: name,
+          uniqueKey: name,
+          owner: name,
+        });
         await settled(world, complete(fence));
       }
     }),
 
     test("names that differ in case, in blanks at the end, or in their last byte are different", async (world) => {
-      const names = ["queue", "Queue", "queue ", "queue\u0001", `${LONGEST.slice(1)}a`, `${LONGEST.slice(1)}b`];
+      const names = [
+        "queue",
+        "Queue",
+        "queue ",
+        "queue\u0001",
+        `${LONGEST.slice(1)}a`,
+        `${LONGEST.slice(1)}b`,
+      ];
       for (const queue of names) await enqueued(world, { queue });
-      for (const queue of names) assert.equal((await claimOne(world, newOwner(), { queues: [queue] })).job.queue, queue);
+      for (const queue of names)
+        assert.equal((await claimOne(world, newOwner(), { queues: [queue] })).job.queue, queue);
     }),
 
     test("a queue named like an object's own member is a queue like any other", async (world) => {
       const queues = ["__proto__", "constructor", "toString"];
       for (const queue of queues) await enqueued(world, { queue });
       const counts = await world.store.counts(OPTIONS);
-      assert.deepEqual(counts.map(({ queue, ready }) => [queue, ready]).toSorted(), queues.map((queue) => [queue, 1]).toSorted());
+      assert.deepEqual(
+        counts.map(({ queue, ready }) => [queue, ready]).toSorted(),
+        queues.map((queue) => [queue, 1]).toSorted(),
+      );
       assert.equal((await claim(world, newOwner(), { queues })).jobs.length, 3);
     }),
 
     test("falsy inputs and results arrive as they are", async (world) => {
       const texts = ["0", "false", "null", '""', "[]", "{}"];
-      const ids = await enqueuedMany(world, texts.map((input) => ({ input })));
+      const ids = await enqueuedMany(
+        world,
+        texts.map((input) => ({ input })),
+      );
       const { jobs } = await claim(world, newOwner());
       assert.deepEqual(
         jobs.map(({ job }) => job.input),
         texts,
       );
-      await world.store.settle(jobs.map((job, n) => complete(fenceOf(job), texts[n] ?? null)), OPTIONS);
+      await world.store.settle(
+        jobs.map((job, n) => complete(fenceOf(job), texts[n] ?? null)),
+        OPTIONS,
+      );
       const ended = await world.store.get(ids, OPTIONS);
       assert.deepEqual(
         ended.map((job) => job?.result),
@@ -126,7 +167,10 @@ export const payloadsAndNames: Chapter = {
     test("a result that is missing is told apart from one that is null", async (world) => {
       const [a, b] = [await leased(world), await leased(world)];
       await world.store.settle([complete(a, null), complete(b, "null")], OPTIONS);
-      assert.deepEqual([(await row(world, a.jobId)).result, (await row(world, b.jobId)).result], [null, "null"]);
+      assert.deepEqual(
+        [(await row(world, a.jobId)).result, (await row(world, b.jobId)).result],
+        [null, "null"],
+      );
     }),
 
     test("an input, a result and an error of 1 MiB come back exactly", async (world) => {
@@ -144,7 +188,10 @@ export const payloadsAndNames: Chapter = {
     test("a large input among small ones in one batch stays with its job", async (world) => {
       const large = JSON.stringify("z".repeat(200_000));
       const inputs = ['"a"', large, '"b"'];
-      await enqueuedMany(world, inputs.map((input) => ({ input })));
+      await enqueuedMany(
+        world,
+        inputs.map((input) => ({ input })),
+      );
       const { jobs } = await claim(world, newOwner());
       assert.deepEqual(
         jobs.map(({ job }) => job.input),
@@ -160,7 +207,10 @@ export const payloadsAndNames: Chapter = {
         '{"__proto__":{"admin":true},"constructor":1}',
         ' { "spaced" : "\\u00e9\\/" } ',
       ];
-      await enqueuedMany(world, inputs.map((input) => ({ input })));
+      await enqueuedMany(
+        world,
+        inputs.map((input) => ({ input })),
+      );
       const { jobs } = await claim(world, newOwner());
       assert.deepEqual(
         jobs.map(({ job }) => job.input),

@@ -77,7 +77,10 @@ export const renewChapter: Chapter = {
     }),
 
     test("C5 renews hundreds in one call", async (world) => {
-      await enqueuedMany(world, Array.from({ length: 300 }, () => ({})));
+      await enqueuedMany(
+        world,
+        Array.from({ length: 300 }, () => ({})),
+      );
       const { jobs } = await claim(world, newOwner(), { limit: 300 });
       for (const { job } of jobs.slice(0, 3)) await world.lapse(job.jobId, LAPSE_MS);
       const answers = await world.store.renew(jobs.map(fenceOf), OPTIONS);
@@ -113,7 +116,9 @@ export const renewChapter: Chapter = {
 
     test("C9 for a job that does not exist the answer is `gone`", async (world) => {
       const fence = await leased(world);
-      assert.deepEqual(await world.store.renew([{ ...fence, jobId: newId() }], OPTIONS), [{ outcome: "gone" }]);
+      assert.deepEqual(await world.store.renew([{ ...fence, jobId: newId() }], OPTIONS), [
+        { outcome: "gone" },
+      ]);
     }),
 
     test("C13 brings a pending cancel to the owner", async (world) => {

@@ -15,6 +15,7 @@ import {
   leased,
   newId,
   newOwner,
+  nth,
   OPTIONS,
   reclaimed,
   release,
@@ -101,7 +102,13 @@ export const settleChapter: Chapter = {
       const fence = await leased(world);
       const answers = await world.store.settle([release(fence)], OPTIONS);
       assert.deepEqual(answers, [{ outcome: "applied", state: "ready", endReason: null }]);
-      assertHas(await row(world, fence.jobId), { state: "ready", attempt: 0, generation: 1, owner: null, runAtMs: null });
+      assertHas(await row(world, fence.jobId), {
+        state: "ready",
+        attempt: 0,
+        generation: 1,
+        owner: null,
+        runAtMs: null,
+      });
       assertHas((await claimOne(world, newOwner())).job, { attempt: 1, generation: 2 });
     }),
 
@@ -128,7 +135,10 @@ export const settleChapter: Chapter = {
     test("C9 one batch mixes operations, and answers each in its place", async (world) => {
       const [a, b, c] = [await leased(world), await leased(world), await leased(world)];
       const gone = { ...a, jobId: newId() };
-      const answers = await world.store.settle([release(a), complete(gone), fail(b, "final"), complete(c)], OPTIONS);
+      const answers = await world.store.settle(
+        [release(a), complete(gone), fail(b, "final"), complete(c)],
+        OPTIONS,
+      );
       assert.deepEqual(answers, [
         { outcome: "applied", state: "ready", endReason: null },
         { outcome: "gone" },
@@ -147,11 +157,17 @@ export const settleChapter: Chapter = {
     }),
 
     test("C9 settles a thousand in one call", async (world) => {
-      await enqueuedMany(world, Array.from({ length: 1_000 }, () => ({})));
+      await enqueuedMany(
+        world,
+        Array.from({ length: 1_000 }, () => ({})),
+      );
       const { jobs } = await claim(world, newOwner(), { limit: 1_000 });
-      const answers = await world.store.settle(jobs.map((job, n) => complete(fenceOf(job), String(n))), OPTIONS);
+      const answers = await world.store.settle(
+        jobs.map((job, n) => complete(fenceOf(job), String(n))),
+        OPTIONS,
+      );
       assert.equal(answers.filter(({ outcome }) => outcome === "applied").length, 1_000);
-      const [last] = await world.store.get([jobs[999]!.job.jobId], OPTIONS);
+      const [last] = await world.store.get([nth(jobs, 999).job.jobId], OPTIONS);
       assert.equal(last?.result, "999");
     }),
 
@@ -195,7 +211,13 @@ export const settleChapter: Chapter = {
 
     test("C8 progress is kept with the job, and a log with its journal", async (world) => {
       const fence = await leased(world);
-      const answers = await world.store.write([{ fence, progress: "0.5" }, { fence, log: "half way" }], OPTIONS);
+      const answers = await world.store.write(
+        [
+          { fence, progress: "0.5" },
+          { fence, log: "half way" },
+        ],
+        OPTIONS,
+      );
       assert.deepEqual(
         answers.map(({ outcome }) => outcome),
         ["applied", "applied"],
@@ -209,7 +231,13 @@ export const settleChapter: Chapter = {
     test("C8 progress and logs after the run's own end are stale", async (world) => {
       const fence = await leased(world);
       await settled(world, complete(fence));
-      const answers = await world.store.write([{ fence, progress: "1" }, { fence, log: "late" }], OPTIONS);
+      const answers = await world.store.write(
+        [
+          { fence, progress: "1" },
+          { fence, log: "late" },
+        ],
+        OPTIONS,
+      );
       assert.deepEqual(
         answers.map(({ outcome }) => outcome),
         ["stale", "stale"],
@@ -219,7 +247,12 @@ export const settleChapter: Chapter = {
 
     test("the journal tells each way in which a run ended, with its fence", async (world) => {
       const kinds: string[] = [];
-      const ends = [complete, release, (fence: Parameters<typeof fail>[0]) => fail(fence), (fence: Parameters<typeof fail>[0]) => fail(fence, "final")];
+      const ends = [
+        complete,
+        release,
+        (fence: Parameters<typeof fail>[0]) => fail(fence),
+        (fence: Parameters<typeof fail>[0]) => fail(fence, "final"),
+      ];
       for (const end of ends) {
         await enqueued(world);
         const fence = fenceOf(await claimOne(world, newOwner(), { limit: 1 }));

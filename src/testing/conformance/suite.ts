@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { cancelRevokeRetry } from "./cancel-revoke-retry.ts";
 import { callersTransaction } from "./callers-transaction.ts";
+import { cancelRevokeRetry } from "./cancel-revoke-retry.ts";
 import { claimChapter } from "./claim.ts";
 import { clocks } from "./clocks.ts";
 import { enqueueChapter } from "./enqueue.ts";
@@ -47,7 +47,11 @@ export interface TestRunner {
  * Passing shows that the store keeps the protocol's rules one call at a time and in the races that are named here. It
  * does not show that acknowledged writes survive a crash, nor what happens on a network.
  */
-export function storeConformance({ describe, it }: TestRunner, name: string, harness: ConformanceHarness): void {
+export function storeConformance(
+  { describe, it }: TestRunner,
+  name: string,
+  harness: ConformanceHarness,
+): void {
   assertKnownGaps(harness);
   describe(`${name} keeps the protocol`, () => {
     for (const { name: chapter, tests } of conformanceChapters) {
@@ -73,5 +77,6 @@ async function runTest(test: ConformanceTest, harness: ConformanceHarness): Prom
 
 function assertKnownGaps({ gaps }: ConformanceHarness): void {
   const names = conformanceChapters.flatMap(({ tests }) => tests.map(({ name }) => name));
-  for (const { test } of gaps) assert.ok(names.includes(test), `there is no conformance test named ${JSON.stringify(test)}`);
+  for (const { test } of gaps)
+    assert.ok(names.includes(test), `there is no conformance test named ${JSON.stringify(test)}`);
 }

@@ -32,7 +32,9 @@ export const uniqueKeys: Chapter = {
     test("C17 *keep* answers with the job that holds the key, and writes nothing", async (world) => {
       const holder = await enqueued(world, keep);
       const other = newJob(keep);
-      assert.deepEqual(await world.store.enqueue([other], OPTIONS), [{ outcome: "kept", jobId: holder, state: "ready" }]);
+      assert.deepEqual(await world.store.enqueue([other], OPTIONS), [
+        { outcome: "kept", jobId: holder, state: "ready" },
+      ]);
       assert.deepEqual(await world.store.get([other.jobId], OPTIONS), [undefined]);
     }),
 
@@ -49,8 +51,17 @@ export const uniqueKeys: Chapter = {
       const holder = await enqueued(world, replace);
       const later = await enqueued(world);
       const { seq } = await row(world, holder);
-      const change = newJob({ ...replace, input: '"new"', maxAttempts: 2, leaseMs: 90_000, maxRunMs: 5_000, resource: "desk" });
-      assert.deepEqual(await world.store.enqueue([change], OPTIONS), [{ outcome: "replaced", jobId: holder }]);
+      const change = newJob({
+        ...replace,
+        input: '"new"',
+        maxAttempts: 2,
+        leaseMs: 90_000,
+        maxRunMs: 5_000,
+        resource: "desk",
+      });
+      assert.deepEqual(await world.store.enqueue([change], OPTIONS), [
+        { outcome: "replaced", jobId: holder },
+      ]);
       assertHas(await row(world, holder), {
         jobId: holder,
         seq,
@@ -80,7 +91,10 @@ export const uniqueKeys: Chapter = {
 
     test("C17 *replace* may delay a waiting job, move it to another queue, and hasten it", async (world) => {
       const holder = await enqueued(world, replace);
-      await world.store.enqueue([newJob({ ...replace, due: { delayMs: 60_000 }, queue: "parcels" })], OPTIONS);
+      await world.store.enqueue(
+        [newJob({ ...replace, due: { delayMs: 60_000 }, queue: "parcels" })],
+        OPTIONS,
+      );
       assert.deepEqual(claimedIds(await claim(world, newOwner(), { queues: ["letters", "parcels"] })), []);
       await world.store.enqueue([newJob({ ...replace, queue: "parcels" })], OPTIONS);
       assert.deepEqual(claimedIds(await claim(world, newOwner(), { queues: ["parcels"] })), [holder]);
@@ -119,7 +133,10 @@ export const uniqueKeys: Chapter = {
     test("C17 a job that waits for its next attempt still holds its key", async (world) => {
       const fence = await leased(world, keep);
       await settled(world, fail(fence, 60_000));
-      assertHas((await world.store.enqueue([newJob(keep)], OPTIONS))[0], { outcome: "kept", jobId: fence.jobId });
+      assertHas((await world.store.enqueue([newJob(keep)], OPTIONS))[0], {
+        outcome: "kept",
+        jobId: fence.jobId,
+      });
     }),
 
     test("C17 every end frees the key in the statement that ends the job", async (world) => {
@@ -191,11 +208,17 @@ export const uniqueKeys: Chapter = {
       const fence = await leased(world, keep);
       await settled(world, fail(fence, "final"));
       const holder = await enqueued(world, keep);
-      assertHas((await world.store.retry([fence.jobId], false, OPTIONS))[0], { outcome: "conflict", state: "failed" });
+      assertHas((await world.store.retry([fence.jobId], false, OPTIONS))[0], {
+        outcome: "conflict",
+        state: "failed",
+      });
       assertHas(await row(world, fence.jobId), { state: "failed", generation: 1 });
       await world.store.cancel([holder], OPTIONS);
       assertHas((await world.store.retry([fence.jobId], false, OPTIONS))[0], { outcome: "applied" });
-      assertHas((await world.store.enqueue([newJob(keep)], OPTIONS))[0], { outcome: "kept", jobId: fence.jobId });
+      assertHas((await world.store.enqueue([newJob(keep)], OPTIONS))[0], {
+        outcome: "kept",
+        jobId: fence.jobId,
+      });
     }),
   ],
 };

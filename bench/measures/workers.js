@@ -1,0 +1,60 @@
+// Worker processes: started, ready, told to go, heard, ended.
+
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const script = fileURLToPath(new URL("./worker-process.js", import.meta.url));
+
+/**
+ * @typedef {{ system: string, path: string, synchronous: "full" | "normal", concurrency: number, reportStarts: boolean,
+ *   variant?: import("../systems/system.js").Variant }} Order
+ * @typedef {{ kind: "ready" } | { kind: "done", jobs: number, lastAtMs: number } | { kind: "started", n: number, atMs: number }} News
+ */
+
+/**
+ * Resolves when all have opened the store; none works before `go`.
+ *
+ * @param {number} count
+ * @param {Order} order
+ * @param {(news: News, worker: number) => void} onNews
+ */
+export async function startWorkers(count, order, onNews) {
+  let ending = false;
+  const children = [];
+  const ready = Array.from({ length: count }, (_, worker) => {
+    const child = fork(script, [JSON.stringify(order)]);
+    children.push(child);
+    return new Promise((resolve, reject) => {
+      child.on("message", (message) => {
+        const news = /** @type {News} */ (message);
+        if (news.kind === "ready") resolve(undefined);
+        else onNews(news, worker);
+      });
+      child.on("error", reject);
+      child.on("exit", (code, signal) => {
+        if (ending) return;
+        reject(new Error(`A worker of ${order.system} ended: ${signal ?? code}.`));
+        console.error(`A worker of ${order.system} ended: ${signal ?? code}.`);
+        process.exit(1);
+      });
+    });
+  });
+  await Promise.all(ready);
+  return {
+    go() {
+      for (const child of children) child.send("go");
+    },
+    async end() {
+      ending = true;
+      await Promise.all(
+        children.map(
+          (child) =>
+            new Promise((resolve) => {
+              child.once("exit", resolve);
+              child.kill("SIGKILL");
+            }),
+        ),
+      );
+    },
+  };
+}

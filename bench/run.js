@@ -1,0 +1,97 @@
+// Runs every measure on every system in turns, prints a table, and writes all figures to results/.
+//
+//   npm run bench -- [--rounds 3] [--only drain,enqueue,wake-up] [--out FILE]
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { arch, cpus, platform, release, totalmem } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+if (!existsSync(new URL("./node_modules/plainjob", import.meta.url))) {
+  console.error("The systems to measure beside are not installed: run `npm ci --prefix bench` first.");
+  process.exit(2);
+}
+const { systems } = await import("./systems/system.js");
+const { cases } = await import("./cases.js");
+const { tableOf } = await import("./table.js");
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "3" },
+    only: { type: "string", default: "drain,enqueue,wake-up" },
+    out: { type: "string" },
+  },
+});
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1) {
+  console.error("--rounds: give a whole number from 1 up.");
+  process.exit(2);
+}
+const chosen = cases.filter(({ measure }) => values.only.split(",").includes(measure));
+
+const startedAt = new Date();
+/** @type {Map<string, number[][]>} each round's figures, by case and system */
+const figures = new Map();
+for (let round = 0; round < rounds; round++) {
+  for (const one of chosen) {
+    // In turns, and every other round the other way about: what else the machine does meets all of them.
+    const turns = round % 2 === 0 ? systems : systems.toReversed();
+    for (const system of turns) {
+      const run = one.on(system);
+      if (run === undefined) continue;
+      progress(`round ${round + 1}/${rounds}: ${one.title}, ${system.name}`);
+      const key = `${one.id} ${system.name}`;
+      const figure = await run();
+      figures.set(key, [...(figures.get(key) ?? []), [figure].flat()]);
+    }
+  }
+}
+progress("");
+
+const report = {
+  startedAt: startedAt.toISOString(),
+  seconds: Math.round((Date.now() - startedAt.getTime()) / 1_000),
+  machine: {
+    cpu: cpus()[0]?.model,
+    cores: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    system: `${platform()} ${release()} ${arch()}`,
+    node: process.version,
+  },
+  versions: Object.fromEntries(systems.map(({ name, version }) => [name, version])),
+  method: {
+    rounds,
+    order: "in turns, every other round the other way about; medians over rounds; quantiles over all samples",
+    payloadBytes: 110,
+    place: "a new file for each run, in bench/results/tmp",
+  },
+  cases: chosen.map((one) => ({
+    id: one.id,
+    title: one.title,
+    settings: one.settings,
+    unit: one.unit,
+    figures: Object.fromEntries(
+      systems.flatMap(({ name }) => {
+        const found = figures.get(`${one.id} ${name}`);
+        return found === undefined ? [] : [[name, found]];
+      }),
+    ),
+  })),
+};
+
+console.log(tableOf(report));
+const out = values.out ?? defaultFile();
+writeFileSync(out, `${JSON.stringify(report, null, 1)}\n`);
+console.log(`all figures: ${out}`);
+process.exit(0);
+
+function defaultFile() {
+  const folder = new URL("./results/", import.meta.url);
+  mkdirSync(folder, { recursive: true });
+  return fileURLToPath(new URL(`${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`, folder));
+}
+
+/** @param {string} text */
+function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}

@@ -1,0 +1,50 @@
+// plainjob on better-sqlite3. It sets `synchronous=normal` itself; for the other mode we set `full` after it. A worker of
+// its runs one job at a time, so there is no concurrency to set, and `add` is synchronous, so that 32 callers are one after the other.
+
+import { createRequire } from "node:module";
+import Database from "better-sqlite3";
+import { better, defineQueue, defineWorker } from "plainjob";
+
+const require = createRequire(import.meta.url);
+const silent = { error: console.error, warn() {}, info() {}, debug() {} };
+
+/** @type {import("./system.js").System} */
+export const plainjob = {
+  name: "plainjob",
+  version: require("plainjob/package.json").version,
+  jobsToDrain: { full: 2_000, normal: 6_000 },
+  jobsToEnqueue: { full: 1_000, normal: 3_000 },
+  variants: [
+    { name: "", pollMs: 1_000, samples: 8, only: "normal" },
+    { name: "polling each 10 ms", pollMs: 10 },
+  ],
+  atOnce: false,
+
+  async open({ path, synchronous, variant }) {
+    const connection = better(new Database(path));
+    const queue = defineQueue({ connection, logger: silent });
+    connection.pragma(`synchronous = ${synchronous}`);
+    let worker;
+    return {
+      add: async (input) => void queue.add("noop", input),
+      addMany: async (inputs) => void queue.addMany("noop", inputs),
+      work({ onStart, onDone }) {
+        const run = async ({ data }) => onStart(JSON.parse(data).n);
+        const options = { queue, logger: silent, pollIntervall: variant?.pollMs ?? 1_000 };
+        worker = defineWorker(
+          "noop",
+          run,
+          onDone === undefined ? options : { ...options, onCompleted: onDone },
+        );
+        worker.start().catch((error) => {
+          console.error(error);
+          process.exit(1);
+        });
+      },
+      async close() {
+        await worker?.stop();
+        queue.close();
+      },
+    };
+  },
+};

@@ -1,0 +1,82 @@
+import type { Timers } from "../../clock/world.ts";
+import { ClosedError, InvalidTransactionError } from "../../errors.ts";
+import type { CallOptions, Transaction } from "../store.ts";
+import { draftOf, emptyState, type MemoryState, type Moment } from "./state.ts";
+import { MemoryTransaction } from "./transaction.ts";
+import { WakeUps } from "./wake-ups.ts";
+import { WriteLock } from "./write-lock.ts";
+
+/** Keeps the one state: who may write it when, at what store time, and who is told afterwards. */
+export class StateKeeper {
+  readonly wakeUps: WakeUps = new WakeUps();
+  readonly #clockMs: () => number;
+  readonly #lock: WriteLock;
+  readonly #transactions = new WeakSet<object>();
+  #state: MemoryState = emptyState();
+  #closed = false;
+
+  constructor(clockMs: () => number, timers: Timers) {
+    this.#clockMs = clockMs;
+    this.#lock = new WriteLock(timers);
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  assertOpen(): void {
+    if (this.#closed) throw new ClosedError("The memory store");
+  }
+
+  nowMs(): number {
+    return this.#clockMs();
+  }
+
+  /** What is committed. */
+  get state(): MemoryState {
+    this.assertOpen();
+    return this.#state;
+  }
+
+  /** One write, over within its turn once it has the lock. `wakes`: it may have made something due. */
+  async write<T>(
+    operation: string,
+    options: CallOptions,
+    kind: "wakes" | "quiet",
+    apply: (at: Moment) => T,
+  ): Promise<T> {
+    this.assertOpen();
+    await this.#lock.acquire(operation, options.timeoutMs);
+    try {
+      const answer = apply({ state: this.#state, nowMs: this.nowMs() });
+      if (kind === "wakes") this.wakeUps.wake();
+      return answer;
+    } finally {
+      this.#lock.release();
+    }
+  }
+
+  async begin(options: CallOptions): Promise<MemoryTransaction> {
+    this.assertOpen();
+    await this.#lock.acquire("begin", options.timeoutMs);
+    const draft = draftOf(this.#state);
+    const tx = new MemoryTransaction(draft, (commit) => {
+      if (commit) this.#state = draft;
+      this.#lock.release();
+      if (commit) this.wakeUps.wake();
+    });
+    this.#transactions.add(tx);
+    return tx;
+  }
+
+  /** @throws {InvalidTransactionError} when `tx` is not an open transaction of this very store */
+  own(tx: Transaction): MemoryTransaction {
+    if (!(tx instanceof MemoryTransaction) || !this.#transactions.has(tx)) {
+      throw new InvalidTransactionError("The `tx` given is not a transaction of this memory store.", {
+        next: "Give what its begin() or transaction() gave.",
+      });
+    }
+    tx.assertOpen();
+    return tx;
+  }
+}

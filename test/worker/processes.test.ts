@@ -1,0 +1,137 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { defineJob } from "../../src/client/define-job.ts";
+import { Leasehold } from "../../src/client/leasehold.ts";
+import { sqlite } from "../../src/stores/sqlite/index.ts";
+
+interface Told {
+  readonly what: string;
+  readonly detail?: unknown;
+}
+
+/** A process of test/worker/processes/, and what it tells. */
+class Process {
+  readonly told: Told[] = [];
+  readonly child: ChildProcess;
+  readonly exited: Promise<number | null>;
+
+  constructor(script: string, ...args: (string | number)[]) {
+    const file = fileURLToPath(new URL(`processes/${script}.js`, import.meta.url));
+    this.child = fork(file, args.map(String), { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+    this.child.on("message", (message) => this.told.push(message as Told));
+    this.exited = once(this.child, "exit").then(([code]) => code);
+  }
+
+  async tells(what: string): Promise<unknown> {
+    for (;;) {
+      const told = this.told.find((message) => message.what === what);
+      if (told !== undefined) return told.detail;
+      const gone = this.exited.then((code) => {
+        if (!this.told.some((message) => message.what === what))
+          throw new Error(`It exited with ${code}, without "${what}".`);
+      });
+      await Promise.race([once(this.child, "message"), gone]);
+    }
+  }
+}
+
+const open: { close(): unknown }[] = [];
+
+function setUp(): { readonly path: string; readonly leasehold: Leasehold } {
+  const folder = mkdtempSync(join(tmpdir(), "leasehold-"));
+  const path = join(folder, "test.db");
+  const leasehold = new Leasehold({ store: sqlite(path), log: () => {} });
+  open.push({ close: () => leasehold.close() }, { close: () => rmSync(folder, { recursive: true }) });
+  return { path, leasehold };
+}
+
+function start(script: string, ...args: (string | number)[]): Process {
+  const process = new Process(script, ...args);
+  open.unshift({ close: () => process.child.kill("SIGKILL") && process.exited });
+  return process;
+}
+
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+describe("the renewer thread (W2)", () => {
+  const leaseMs = 1_000;
+  const rival = defineJob({ name: "blocker", run: () => "the rival's" });
+
+  it("keeps the lease of a handler that blocks the loop for three leases", async () => {
+    const { path, leasehold } = setUp();
+    const answer = await leasehold.enqueue(rival, null, { leaseMs });
+    const blocker = start("blocker", path, 3 * leaseMs, 60_000);
+    await blocker.tells("blocking");
+    leasehold.work([rival], { renewer: "inline" });
+    expect(await blocker.tells("unblocked")).toBe("held");
+    expect(await leasehold.result(answer)).toBe("the blocker's");
+    expect(await leasehold.get(answer)).toMatchObject({ attempt: 1, generation: 1 });
+    expect(await blocker.exited).toBe(0);
+  });
+
+  it("lets the leases of a process lapse whose loop is silent for longer than maxBlockedMs", async () => {
+    const { path, leasehold } = setUp();
+    const answer = await leasehold.enqueue(rival, null, { leaseMs });
+    const blocker = start("blocker", path, 5 * leaseMs, leaseMs / 2);
+    await blocker.tells("blocking");
+    leasehold.work([rival], { renewer: "inline" });
+    expect(await leasehold.result(answer)).toBe("the rival's");
+    expect(blocker.told.some(({ what }) => what === "unblocked")).toBe(false);
+    expect(await blocker.tells("unblocked")).toBe("ended");
+    await blocker.tells("lost");
+    expect(await leasehold.get(answer)).toMatchObject({
+      state: "completed",
+      generation: 2,
+      result: "the rival's",
+    });
+    expect(await blocker.exited).toBe(0);
+  });
+
+  it("that cannot start is replaced by renewal on the main loop, and the log says so", async () => {
+    const { path } = setUp();
+    const threadless = start("threadless", path);
+    expect(await threadless.tells("log")).toBe("renewal_inline");
+    expect(await threadless.tells("result")).toBe("renewed");
+    expect(await threadless.exited).toBe(0);
+  });
+});
+
+describe("a process", () => {
+  it("that a handler ends costs its neighbours a run, and nothing else", async () => {
+    const { path, leasehold } = setUp();
+    const slow = defineJob({ name: "slow", queue: "q", run: () => "slow, but done" });
+    const quit = defineJob({ name: "quit", queue: "q", run: () => "stays this time" });
+    const options = { leaseMs: 1_000 };
+    const answers = await leasehold.enqueueMany([slow, slow, slow, quit].map((job) => ({ job, ...options })));
+    const quitter = start("quitter", path);
+    expect(await quitter.exited).toBe(3);
+    leasehold.work([slow, quit], { renewer: "inline" });
+    const results = await Promise.all(answers.map((answer) => leasehold.result(answer)));
+    expect(results).toEqual(["slow, but done", "slow, but done", "slow, but done", "stays this time"]);
+    for (const view of await leasehold.getMany(answers))
+      expect(view).toMatchObject({ attempt: 2, generation: 2 });
+  });
+
+  it("that is stopped under load leaves no lease and loses no job (W6)", async () => {
+    const { path, leasehold } = setUp();
+    const job = defineJob({ name: "job", run: () => {} });
+    await leasehold.enqueueMany(Array.from({ length: 5_000 }, () => ({ job })));
+    const stopper = start("stopper", path);
+    await stopper.tells("busy");
+    stopper.child.kill("SIGTERM");
+    const counts = (await stopper.tells("stopped")) as { readonly completed: number };
+    expect(await stopper.exited).toBe(0);
+    const [queue] = await leasehold.counts();
+    expect(queue).toMatchObject({ leased: 0, failed: 0, completed: counts.completed });
+    expect(queue!.ready + queue!.completed).toBe(5_000);
+    const { jobs } = await leasehold.list({ states: ["ready"] }, { limit: 1_000 });
+    expect(new Set(jobs.map(({ attempt }) => attempt))).toEqual(new Set([0]));
+  });
+});
