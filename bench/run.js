@@ -7,7 +7,7 @@ import { arch, cpus, platform, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-if (!existsSync(new URL("./node_modules/plainjob", import.meta.url))) {
+if (!existsSync(new URL("./node_modules/", import.meta.url))) {
   console.error("The systems to measure beside are not installed: run `npm ci --prefix bench` first.");
   process.exit(2);
 }
@@ -22,6 +22,7 @@ const { values } = parseArgs({
     out: { type: "string" },
   },
 });
+const TRIES = 3;
 const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1) {
   console.error("--rounds: give a whole number from 1 up.");
@@ -32,6 +33,8 @@ const chosen = cases.filter(({ measure }) => values.only.split(",").includes(mea
 const startedAt = new Date();
 /** @type {Map<string, number[][]>} each round's figures, by case and system */
 const figures = new Map();
+/** @type {Map<string, string[]>} what ended runs that were then repeated */
+const failures = new Map();
 for (let round = 0; round < rounds; round++) {
   for (const one of chosen) {
     // In turns, and every other round the other way about: what else the machine does meets all of them.
@@ -41,8 +44,8 @@ for (let round = 0; round < rounds; round++) {
       if (run === undefined) continue;
       progress(`round ${round + 1}/${rounds}: ${one.title}, ${system.name}`);
       const key = `${one.id} ${system.name}`;
-      const figure = await run();
-      figures.set(key, [...(figures.get(key) ?? []), [figure].flat()]);
+      const figure = await tried(run, key);
+      if (figure !== undefined) figures.set(key, [...(figures.get(key) ?? []), [figure].flat()]);
     }
   }
 }
@@ -76,6 +79,12 @@ const report = {
         return found === undefined ? [] : [[name, found]];
       }),
     ),
+    failures: Object.fromEntries(
+      systems.flatMap(({ name }) => {
+        const found = failures.get(`${one.id} ${name}`);
+        return found === undefined ? [] : [[name, found]];
+      }),
+    ),
   })),
 };
 
@@ -84,6 +93,21 @@ const out = values.out ?? defaultFile();
 writeFileSync(out, `${JSON.stringify(report, null, 1)}\n`);
 console.log(`all figures: ${out}`);
 process.exit(0);
+
+/** A run in which a process died says nothing about speed: it is noted and repeated. */
+async function tried(run, key) {
+  for (let left = TRIES; left > 0; left--) {
+    try {
+      return await run();
+    } catch (error) {
+      failures.set(key, [
+        ...(failures.get(key) ?? []),
+        error instanceof Error ? error.message : String(error),
+      ]);
+    }
+  }
+  return undefined;
+}
 
 function defaultFile() {
   const folder = new URL("./results/", import.meta.url);

@@ -7,7 +7,7 @@ const FEW = 100;
  * The figures as a Markdown table, the first system's beside each of the others'.
  *
  * @param {{ versions: Record<string, string>, cases: { id: string, title: string, unit: string,
- *   settings: Record<string, unknown>, figures: Record<string, number[][]> }[] }} report
+ *   settings: Record<string, unknown>, figures: Record<string, number[][]>, failures: Record<string, string[]> }[] }} report
  */
 export function tableOf({ versions, cases }) {
   const [ours, ...others] = Object.keys(versions);
@@ -22,8 +22,14 @@ export function tableOf({ versions, cases }) {
     shown(figures[ours], unit),
     ...others.map((other) => shown(figures[other], unit) + ratio(figures[ours], figures[other], unit)),
   ]);
+  const failed = cases.flatMap(({ title, settings, failures }) =>
+    Object.entries(failures).map(
+      ([name, why]) =>
+        `${name}: ${title}, ${settings.synchronous}: ${why.length} runs repeated, since ${why[0]}.\n`,
+    ),
+  );
   const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  return `${lines.join("\n")}\n\njobs/s: median of the rounds. Wake-up: p50 / p95 / p99 in ms. In brackets: ${ours} against it.`;
+  return `${lines.join("\n")}\n\n${failed.join("")}jobs/s: median of the rounds. Wake-up: p50 / p95 / p99 in ms. In brackets: ${ours} against it.`;
 }
 
 /** @param {number[][] | undefined} rounds @param {string} unit */

@@ -6,16 +6,10 @@ export {
   type JobSpec,
   type UniqueKey,
 } from "./client/define-job.ts";
+export type { Enqueued, EnqueueEntry, EnqueueOptions, JobRef } from "./client/enqueued.ts";
 export type { Lease, RunContext, RunningJob } from "./client/handler.ts";
 export type { JobView, StoredError } from "./client/job-view.ts";
-export {
-  type Enqueued,
-  type EnqueueEntry,
-  type EnqueueOptions,
-  type JobRef,
-  Leasehold,
-  type LeaseholdOptions,
-} from "./client/leasehold.ts";
+export { Leasehold, type LeaseholdOptions } from "./client/leasehold.ts";
 export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";

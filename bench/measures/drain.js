@@ -33,8 +33,7 @@ export function drain(system, synchronous, { processes, concurrency, share = 1 }
     });
     const beganMs = nowMs();
     workers.go();
-    const endedMs = await finished;
-    await workers.end();
+    const endedMs = await Promise.race([finished, workers.failed]).finally(workers.end);
     return (jobs / (endedMs - beganMs)) * 1_000;
   });
 }

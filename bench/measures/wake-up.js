@@ -5,7 +5,7 @@ import { inputOf, nowMs } from "../systems/system.js";
 import { inFreshPlace } from "./place.js";
 import { startWorkers } from "./workers.js";
 
-const SAMPLES = 60;
+const SAMPLES = 40;
 const SETTLE_MS = 400;
 const GAP_MS = 20;
 
@@ -39,7 +39,9 @@ export function wakeUp(system, synchronous, variant, process) {
       const began = new Promise((resolve) => started.set(n, resolve));
       const beganMs = nowMs();
       await opened.add(inputOf(n));
-      latencies.push((await began) - beganMs);
+      latencies.push(
+        (await Promise.race([began, ...(workers === undefined ? [] : [workers.failed])])) - beganMs,
+      );
     }
     await workers?.end();
     await opened.close();

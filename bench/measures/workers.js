@@ -21,6 +21,12 @@ const script = fileURLToPath(new URL("./worker-process.js", import.meta.url));
 export async function startWorkers(count, order, onNews) {
   let ending = false;
   const children = [];
+  let fail = (/** @type {Error} */ _error) => {};
+  /** Rejects when one of them ends by itself. */
+  const failed = new Promise((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => {}); // whoever waits for it is told
   const ready = Array.from({ length: count }, (_, worker) => {
     const child = fork(script, [JSON.stringify(order)]);
     children.push(child);
@@ -33,27 +39,28 @@ export async function startWorkers(count, order, onNews) {
       child.on("error", reject);
       child.on("exit", (code, signal) => {
         if (ending) return;
-        reject(new Error(`A worker of ${order.system} ended: ${signal ?? code}.`));
-        console.error(`A worker of ${order.system} ended: ${signal ?? code}.`);
-        process.exit(1);
+        const error = new Error(`a worker of ${order.system} ended (${signal ?? code})`);
+        reject(error);
+        fail(error);
       });
     });
   });
   await Promise.all(ready);
   return {
+    failed,
     go() {
       for (const child of children) child.send("go");
     },
     async end() {
       ending = true;
       await Promise.all(
-        children.map(
-          (child) =>
-            new Promise((resolve) => {
-              child.once("exit", resolve);
-              child.kill("SIGKILL");
-            }),
-        ),
+        children.map((child) => {
+          if (child.exitCode !== null || child.signalCode !== null) return undefined;
+          return new Promise((resolve) => {
+            child.once("exit", resolve);
+            child.kill("SIGKILL");
+          });
+        }),
       );
     },
   };

@@ -52,13 +52,11 @@ export function startCommand(
     end(graceMs) {
       send(child, "SIGTERM", ownGroup);
       const killing = timers.after(graceMs, () => send(child, "SIGKILL", ownGroup));
-      // A group may outlive its first process: what is left of it then has had its SIGTERM, and gets the SIGKILL.
-      if (!ownGroup) child.once("exit", () => killing.cancel());
-      else
-        child.once("exit", () => {
-          killing.cancel();
-          send(child, "SIGKILL", true);
-        });
+      child.once("exit", () => {
+        killing.cancel();
+        // A group may outlive its first process. What is left of it has had its SIGTERM.
+        if (ownGroup) send(child, "SIGKILL", true);
+      });
     },
   };
 }
@@ -73,7 +71,6 @@ function send(child: ChildProcess, signal: NodeJS.Signals, ownGroup: boolean): v
   }
 }
 
-/** 127 and 126 are what shells answer; scripts know them. */
 function notStarted(file: string, error: NodeJS.ErrnoException): CliError {
   const why = error.code === "ENOENT" ? "there is no such command" : error.message;
   return new CliError(EXIT.usage, `${file} could not be started: ${why}.`, { cause: error });

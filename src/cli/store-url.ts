@@ -22,11 +22,6 @@ export function storeLocation(flag: string | undefined, env: NodeJS.ProcessEnv =
   return parse(DEFAULT_STORE, "the default");
 }
 
-/** The text that leads to the same store from any folder. */
-export function storeUrl(location: StoreLocation): string {
-  return `sqlite:${location.path}${location.synchronous === "normal" ? "?synchronous=normal" : ""}`;
-}
-
 function parse(text: string, namedBy: StoreLocation["namedBy"]): StoreLocation {
   // One letter is a drive of Windows, not a scheme.
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase();

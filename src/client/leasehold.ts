@@ -14,13 +14,14 @@ import { Pruner, type Retention } from "../worker/pruner.ts";
 import { jobsByName, type WorkerOptions, workerSettings } from "../worker/settings.ts";
 import { Worker } from "../worker/worker.ts";
 import type { JobDefinition } from "./define-job.ts";
+import type { Each, Enqueued, EnqueueEntry, EnqueueOptions, JobRef } from "./enqueued.ts";
 import { Enqueuer } from "./enqueuer.ts";
 import type { Lease } from "./handler.ts";
 import { type JobView, jobView } from "./job-view.ts";
 import { lineOf } from "./lines.ts";
 import { type Log, limited, stderrLog } from "./log.ts";
 import { checkCount, checkName } from "./names.ts";
-import { idOf, type JobOptions, newJob } from "./new-job.ts";
+import { idOf, newJob } from "./new-job.ts";
 import { Results } from "./results.ts";
 import { checkMaxBytes, DEFAULT_MAX_INPUT_BYTES } from "./storable.ts";
 
@@ -38,29 +39,6 @@ export interface LeaseholdOptions {
   /** For how long ended jobs are kept, ms. Default: failed ones 30 days, others 7. */
   readonly retentionMs?: Partial<Retention>;
 }
-
-export interface EnqueueOptions extends JobOptions {
-  /** The caller's open transaction on the same store: the job is there when it commits. */
-  readonly tx?: Transaction;
-}
-
-declare const result: unique symbol;
-
-/** What became of an enqueued job; it knows its result's type, for `result`. */
-export type Enqueued<Result = unknown> = EnqueueAnswer & { readonly [result]?: Result };
-
-type InputOf<Job> = Job extends JobDefinition<infer Input, unknown> ? Input : never;
-type InputArgument<Input> = undefined extends Input ? { readonly input?: Input } : { readonly input: Input };
-
-/** One member of `enqueueMany`. */
-export type EnqueueEntry<Job extends JobDefinition = JobDefinition> = JobOptions & {
-  readonly job: Job;
-} & InputArgument<InputOf<Job>>;
-
-/** A job's id, or the answer that named it. */
-export type JobRef<Result = unknown> = string | Enqueued<Result>;
-
-type Each<Refs, Answer> = Refs extends readonly unknown[] ? Answer[] : Answer;
 
 const DAY_MS = 86_400_000;
 const IDS_PER_CALL = 500;

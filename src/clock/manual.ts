@@ -94,6 +94,8 @@ export function manualWorld(options: ManualWorldOptions = {}): ManualWorld {
 
   const manualTimers: Timers = {
     after(delayMs: number, fn: () => void, _options?: TimerOptions): Timer {
+      if (!(delayMs >= 0 && Number.isFinite(delayMs)))
+        throw new RangeError(`A timer cannot wait for ${delayMs} ms.`);
       const timer: PendingTimer = { dueMs: monotonicMs + delayMs, order: order++, fn };
       timers.add(timer);
       return { cancel: () => void timers.delete(timer) };

@@ -46,7 +46,10 @@ export function cancel(job: JobRecord, nowMs: number): Controlled {
   return applied({ ...job, state: "cancelled", endReason: "cancelled", runAtMs: null, finishedAtMs: nowMs });
 }
 
-/** C13: takes the job from its owner, who is stale from now on. At destinations only a higher token does the same. */
+/**
+ * C13: takes the job from its owner, who is stale from now on. At destinations only a higher token does the same. The
+ * attempt is given back: the run was ended by an operator, not by the job, and I15 counts no more starts than attempts.
+ */
 export function revoke(
   job: JobRecord,
   lease: NamedLease | undefined,
@@ -63,6 +66,7 @@ export function revoke(
     cancelRequested: false,
     generation: raised(job.generation, floor),
     raisedBy: "revoke",
+    attempt: Math.max(0, job.attempt - 1),
     owner: null,
     leaseUntilMs: null,
     resourceGeneration: null,

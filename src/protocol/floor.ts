@@ -13,7 +13,10 @@ const EPOCH_ORIGIN_MS = Date.UTC(2025, 0, 1);
 export interface FloorState {
   /** Rises after whatever may have lost acknowledged writes; never falls. */
   readonly epoch: number;
-  /** The highest generation of any named lease ever deleted; 0 when none was. */
+  /**
+   * The highest generation of any named lease or job ever deleted; 0 when none was. Jobs count, too: a caller may derive
+   * the same job id again, and its line must not begin anew.
+   */
   readonly deletedGeneration: Generation;
 }
 

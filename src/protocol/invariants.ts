@@ -4,11 +4,11 @@
  * broke it.
  */
 
-import { isDue } from "./claim.ts";
 import type { Admission } from "./destination-rule.ts";
-import { epochStart, type FloorState, floorOf, raised } from "./floor.ts";
+import { epochStart, type FloorState, floorOf } from "./floor.ts";
 import type { Fence, FencingToken, Generation, JobId, Line } from "./identity.ts";
-import { isEnded, isExpired, type JobRecord, startsInFuture } from "./job.ts";
+import { isEnded, type JobRecord } from "./job.ts";
+import type { NamedLease } from "./named-lease.ts";
 
 /** What was done to a job. `expire` is C12, and the end of a lapsed lease with a pending cancel. */
 export type Operation =
@@ -38,6 +38,8 @@ export interface Transition {
   readonly floor: FloorState;
   /** What the owner showed, for the operations of owners. */
   readonly fence?: Fence;
+  /** The named lease of the job's resource as it was before, for the same. */
+  readonly lease?: NamedLease | undefined;
   /** Heal only. */
   readonly mark?: Generation;
 }
@@ -66,7 +68,7 @@ export function i2GenerationSteps({ operation, before, after, floor, mark }: Tra
   if (before === undefined || after === undefined) return undefined;
   const { generation } = before;
   let expected: number = generation;
-  if (RAISES.includes(operation)) expected = raised(generation, floorOf(floor));
+  if (RAISES.includes(operation)) expected = Math.max(generation, floorOf(floor)) + 1;
   else if (operation === "heal") {
     // With a resource it is the resource's line that was refused, and the job's generation is lifted to the floor only.
     expected = Math.max(generation, floorOf(floor), before.resource === null ? (mark ?? 0) : 0);
@@ -83,42 +85,42 @@ export function i2GenerationSteps({ operation, before, after, floor, mark }: Tra
 export function i3LegalClaim({ operation, before, nowMs }: Transition): Verdict {
   if (operation !== "claim") return undefined;
   const legal =
-    before !== undefined && (isDue(before, nowMs) || (before.state === "leased" && isExpired(before, nowMs)));
-  return verdict(
-    legal,
-    "I3",
-    () => `a job was claimed that is ${before?.state}, until ${before?.leaseUntilMs} at ${nowMs}`,
-  );
+    before !== undefined && (due(before, nowMs) || (before.state === "leased" && expired(before, nowMs)));
+  const was = (): string => `${before?.state}, due ${before?.runAtMs}, leased until ${before?.leaseUntilMs}`;
+  return verdict(legal, "I3", () => `at ${nowMs} a job was claimed that is ${was()}`);
 }
 
 /** I4: a renewal is its owner's, never shortens the lease but by T5, and reaches one lease from now at most. */
-export function i4LegalRenewal({ operation, before, after, fence, nowMs }: Transition): Verdict {
+export function i4LegalRenewal(transition: Transition): Verdict {
+  const { operation, before, after, nowMs } = transition;
   if (operation !== "renew") return undefined;
-  if (before === undefined || after === undefined || !isOwners(before, fence))
-    return "I4: a stranger renewed";
+  if (before === undefined || after === undefined || !isOwners(transition)) return "I4: a stranger renewed";
   const untilMs = after.leaseUntilMs ?? 0;
   const beforeMs = before.leaseUntilMs ?? 0;
-  const kept = startsInFuture(before, nowMs) ? untilMs === nowMs + before.leaseMs : untilMs >= beforeMs;
-  return verdict(
-    kept && untilMs <= Math.max(nowMs + before.leaseMs, startsInFuture(before, nowMs) ? 0 : beforeMs),
-    "I4",
-    () => `at ${nowMs} a lease until ${beforeMs} was renewed until ${untilMs}`,
-  );
+  const oneLeaseMs = nowMs + before.leaseMs;
+  const legal = fromFuture(before, nowMs)
+    ? untilMs === oneLeaseMs
+    : untilMs === Math.max(beforeMs, oneLeaseMs);
+  return verdict(legal, "I4", () => `at ${nowMs} a lease until ${beforeMs} was renewed until ${untilMs}`);
 }
 
 /** I5: only the current owner ends a run, and only with a generation from after the last loss. */
-export function i5LegalEnd({ operation, before, fence, floor }: Transition): Verdict {
+export function i5LegalEnd(transition: Transition): Verdict {
+  const { operation, before, fence, floor } = transition;
   if (!ENDS_A_RUN.includes(operation)) return undefined;
-  const legal = before !== undefined && isOwners(before, fence) && before.generation > epochStart(floor);
+  const legal = isOwners(transition) && (before?.generation ?? 0) > epochStart(floor);
   return verdict(
     legal,
     "I5",
-    () => `${operation} by generation ${fence?.generation} of a job that is ${before?.state}`,
+    () => `${operation} by generation ${fence?.generation}, of a job that is ${before?.state}`,
   );
 }
 
-function isOwners(job: JobRecord, fence: Fence | undefined): boolean {
-  return job.state === "leased" && job.owner === fence?.owner && job.generation === fence.generation;
+/** Whether the fence is the job's, and the resource's lease, if the job has one, the run's. */
+function isOwners({ before: job, fence, lease }: Transition): boolean {
+  if (job?.state !== "leased" || job.owner !== fence?.owner || job.generation !== fence.generation)
+    return false;
+  return job.resource === null || (lease?.owner === job.owner && lease.generation === job.resourceGeneration);
 }
 
 /** I6: after its end a job changes only by an operator's retry, which raises it, or by being deleted. */
@@ -129,9 +131,29 @@ export function i6TerminalIsFinal({ operation, before, after }: Transition): Ver
   return verdict(legal, "I6", () => `${operation} changed a job that had ended as ${before.state}`);
 }
 
-/** Every invariant of a single change (I2 to I6), and what broke. */
+/** I19: a job that was asked to stop is never made ready again, so that the answer to the cancel comes true. */
+export function i19CancelAgrees({ operation, before, after }: Transition): Verdict {
+  const forgotten = before?.state === "leased" && before.cancelRequested && after?.state === "ready";
+  return verdict(!forgotten, "I19", () => `${operation} made a job ready that was to be cancelled`);
+}
+
+// Written out once more: a checker that shared these with the core could never find them wrong.
+
+function due(job: JobRecord, nowMs: number): boolean {
+  return job.state === "ready" && (job.runAtMs ?? nowMs) <= nowMs;
+}
+
+function expired(job: JobRecord, nowMs: number): boolean {
+  return (job.leaseUntilMs ?? Number.POSITIVE_INFINITY) <= nowMs;
+}
+
+function fromFuture(job: JobRecord, nowMs: number): boolean {
+  return (job.leaseUntilMs ?? 0) - job.leaseMs > nowMs + Math.max(job.leaseMs / 10, 50);
+}
+
+/** Every invariant of a single change (I2 to I6, I19), and what broke. */
 export function brokenBy(transition: Transition): string[] {
-  return [i2GenerationSteps, i3LegalClaim, i4LegalRenewal, i5LegalEnd, i6TerminalIsFinal]
+  return [i2GenerationSteps, i3LegalClaim, i4LegalRenewal, i5LegalEnd, i6TerminalIsFinal, i19CancelAgrees]
     .map((check) => check(transition))
     .filter((broken) => broken !== undefined);
 }
@@ -176,15 +198,15 @@ export function i9NoForeignToken(decisions: readonly Decision[], granted: readon
 export function i14NothingStuck(jobs: readonly JobRecord[], nowMs: number, boundMs: number): Verdict {
   const stuck = jobs.find(
     (job) =>
-      isExpired(job, nowMs) ||
-      (isDue(job, nowMs) && nowMs - Math.max(job.runAtMs ?? 0, job.createdAtMs) > boundMs),
+      expired(job, nowMs) ||
+      (due(job, nowMs) && nowMs - Math.max(job.runAtMs ?? 0, job.createdAtMs) > boundMs),
   );
   return verdict(stuck === undefined, "I14", () => `job ${stuck?.jobId} is ${stuck?.state} still`);
 }
 
 /**
- * I15: a job starts no oftener than its attempts allow, plus what was given back, plus one for each of an operator's
- * revokes (which keeps the attempt, and still makes the job ready), and anew after a retry.
+ * I15: a job starts no oftener than its attempts allow, plus what was given back (by a release, a revoke or a heal), and
+ * anew after a retry.
  */
 export function i15AttemptsBounded(history: readonly Transition[]): Verdict {
   const budgets = new Map<JobId, number>();
@@ -195,8 +217,7 @@ export function i15AttemptsBounded(history: readonly Transition[]): Verdict {
       return `I15: job ${after.jobId} started more often than ${after.maxAttempts} times`;
     if (operation === "claim") budgets.set(after.jobId, left - 1);
     else if (operation === "retry") budgets.set(after.jobId, after.maxAttempts);
-    else if (operation === "revoke" || (before !== undefined && after.attempt < before.attempt))
-      budgets.set(after.jobId, left + 1);
+    else if (before !== undefined && after.attempt < before.attempt) budgets.set(after.jobId, left + 1);
   }
   return undefined;
 }

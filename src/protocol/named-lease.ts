@@ -28,7 +28,9 @@ export function isFree(lease: NamedLease | undefined, nowMs: number): boolean {
 }
 
 /** Whether it was never acquired, or was given up. */
-export function isUnowned(lease: NamedLease | undefined): lease is undefined | (NamedLease & { readonly owner: null }) {
+export function isUnowned(
+  lease: NamedLease | undefined,
+): lease is undefined | (NamedLease & { readonly owner: null }) {
   return lease === undefined || lease.owner === null;
 }
 

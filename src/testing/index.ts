@@ -2,6 +2,8 @@
 
 export { type ManualWorld, manualWorld } from "../clock/manual.ts";
 export { type MemoryOptions, memory } from "../stores/memory/index.ts";
+export type { MemoryStore } from "../stores/memory/memory-store.ts";
+export type { MemoryTransaction } from "../stores/memory/transaction.ts";
 export type {
   CallersTransaction,
   Chapter,

@@ -53,14 +53,15 @@ export class Claimer {
   #stopped = false;
   #timer: Timer | undefined;
   #timerAtMs = 0;
-  /** Nothing was due at the last look, and the listener was armed before it. */
-  #asleep = false;
+  /** `idle`: nothing was due at the last look, before which the listener was armed. `backOff`: the store failed. */
+  #rest: "idle" | "backOff" | undefined;
   #armed = false;
   /** Rung while a claim was under way: look again before sleeping. */
   #rung = false;
   /** The last claim of ready jobs found fewer than it asked for. */
   #short = true;
   #lastTakeoverMs = Number.NEGATIVE_INFINITY;
+  #nextDueInMs: number | undefined;
   #pollMs: number;
   #failures = 0;
 
@@ -84,7 +85,7 @@ export class Claimer {
 
   /** A place became free, or what waits became less. Asleep it changes nothing: nothing was due. */
   wanted(): void {
-    if (!this.#asleep && this.#failures === 0) this.#schedule();
+    if (this.#rest === undefined) this.#schedule();
   }
 
   /** Something may have become due. */
@@ -93,20 +94,21 @@ export class Claimer {
     this.#rung = true;
     this.#pollMs = this.#options.pollMs;
     // While the store is out of reach the back-off decides, not the bell.
-    if (this.#failures > 0) return;
+    if (this.#rest === "backOff") return;
     this.#wake();
     this.#schedule();
   }
 
   /** Something becomes due after `ms`. */
   dueIn(ms: number): void {
-    if (this.#asleep && this.#world.clock.monotonicMs() + ms < this.#timerAtMs) this.#sleep(ms);
+    if (this.#rest === "idle" && this.#world.clock.monotonicMs() + ms < this.#timerAtMs)
+      this.#sleep("idle", ms);
   }
 
   /** How many places are to be left free for the next claim. */
   get keeps(): number {
     const { nowMs } = this.#roster;
-    const comes = this.#failures === 0 && !this.#asleep && !this.#contact.isCautious(nowMs);
+    const comes = this.#rest === undefined && this.#failures === 0 && !this.#contact.isCautious(nowMs);
     return comes && nowMs - this.#lastTakeoverMs >= TAKEOVER_EVERY_MS ? 1 : 0;
   }
 
@@ -188,7 +190,7 @@ export class Claimer {
     if (!nothing || reply.ended.length > 0) {
       this.#armed = false;
     } else if (this.#armed && !this.#rung) {
-      this.#asleep = true;
+      this.#rest = "idle";
       this.#nextDueInMs = reply.nextDueInMs;
     } else {
       // Arm first and look once more: a wake-up for what came in between would otherwise be lost.
@@ -197,33 +199,30 @@ export class Claimer {
     }
   }
 
-  #nextDueInMs: number | undefined;
-
   #after(): void {
     this.#claiming = undefined;
     if (this.#stopped) return;
     if (this.#failures > 0) {
-      this.#sleep(
-        this.#jittered(Math.min(this.#options.pollMs * 2 ** (this.#failures - 1), LONGEST_POLL_MS)),
-      );
-    } else if (this.#asleep) {
+      const waitMs = Math.min(this.#options.pollMs * 2 ** (this.#failures - 1), LONGEST_POLL_MS);
+      this.#sleep("backOff", this.#jittered(waitMs));
+    } else if (this.#rest === "idle") {
       const dueInMs = this.#nextDueInMs;
       const pollMs = this.#jittered(this.#pollMs);
       this.#pollMs = Math.min(this.#pollMs * 2, Math.max(LONGEST_POLL_MS, this.#options.pollMs));
-      this.#sleep(dueInMs === undefined ? pollMs : Math.min(pollMs, dueInMs + 1));
+      this.#sleep("idle", dueInMs === undefined ? pollMs : Math.min(pollMs, dueInMs + 1));
       this.#host.idle(dueInMs);
     } else {
       this.#schedule();
     }
   }
 
-  #sleep(ms: number): void {
+  #sleep(rest: "idle" | "backOff", ms: number): void {
+    this.#rest = rest;
     this.#timer?.cancel();
     this.#timerAtMs = this.#world.clock.monotonicMs() + ms;
     this.#timer = this.#world.timers.after(ms, () => {
-      const poll = this.#asleep;
       this.#wake();
-      if (poll) {
+      if (rest === "idle") {
         this.#listener.arm();
         this.#armed = true;
       }
@@ -232,7 +231,7 @@ export class Claimer {
   }
 
   #wake(): void {
-    this.#asleep = false;
+    this.#rest = undefined;
     this.#timer?.cancel();
     this.#timer = undefined;
   }

@@ -5,7 +5,6 @@ import type { World } from "../clock/world.ts";
 import { type EndOfTrust, LeaseEndedError } from "../errors.ts";
 import type { Fence } from "../protocol/identity.ts";
 import type { Refusal } from "../protocol/outcome.ts";
-import { type Backoff, DEFAULT_BACKOFF, retryDelayMs } from "../protocol/retry.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
 import type { Instant } from "../protocol/trust.ts";
 import type { ClaimedJob, Store } from "../stores/store.ts";
@@ -13,8 +12,8 @@ import type { Emitter } from "./emitter.ts";
 import type { RunRef, WorkerEvents } from "./events.ts";
 import { HeldLease, type LeaseHolder } from "./held-lease.ts";
 import { RunContext } from "./run-context.ts";
+import { endOfTrust, failureOf, type RunEnd, tellEnd } from "./run-end.ts";
 import type { RunWriter } from "./run-writer.ts";
-import { errorJson, isFinal } from "./stored-error.ts";
 
 /** What all runs of a worker share. */
 export interface RunHost {
@@ -41,8 +40,6 @@ export interface RunHost {
   /** Brings what a renewer thread has achieved into the lease. */
   refresh(lease: HeldLease): void;
 }
-
-export type RunEnd = "completed" | "failed" | "cancelled" | "retried" | "released" | "lost" | "abandoned";
 
 export type ReleaseReason = WorkerEvents["released"]["why"];
 
@@ -74,8 +71,10 @@ export class Run implements LeaseHolder {
   refusal: Refusal | undefined;
   #abortedAtMs = 0;
   #controller: AbortController | undefined;
-  #thrown: unknown;
-  #releaseReason: ReleaseReason = "stopping";
+  /** What the handler threw, if `threw`; anything can be thrown, also undefined. */
+  thrown: unknown;
+  threw = false;
+  releaseReason: ReleaseReason = "stopping";
 
   constructor(claimed: ClaimedJob, definition: JobDefinition | undefined, sent: Instant, host: RunHost) {
     const { job } = claimed;
@@ -129,8 +128,9 @@ export class Run implements LeaseHolder {
       if (result instanceof Promise) result = await result;
       settlement = { operation: "complete", fence: this.fence, result };
     } catch (thrown) {
-      this.#thrown = thrown;
-      settlement = this.#failure(thrown);
+      this.thrown = thrown;
+      this.threw = true;
+      settlement = failureOf(this, thrown);
     }
     this.settlement = settlement;
     this.phase = "settling";
@@ -146,7 +146,7 @@ export class Run implements LeaseHolder {
 
   /** Gives the job back without running it: its attempt is returned. */
   release(why: ReleaseReason, delayMs = 0): void {
-    this.#releaseReason = why;
+    this.releaseReason = why;
     this.settlement = { operation: "release", fence: this.fence, delayMs };
     this.phase = "settling";
     this.#conclude();
@@ -194,7 +194,7 @@ export class Run implements LeaseHolder {
     this.refusal = refusal;
     this.host.drop(this.lease);
     this.lease.end();
-    if (this.phase === "running") this.abort(reasonOf(refusal));
+    if (this.phase === "running") this.abort(endOfTrust(refusal));
     else if (this.phase === "waiting") this.#conclude();
   }
 
@@ -243,8 +243,7 @@ export class Run implements LeaseHolder {
 
   #conclude(): void {
     if (this.completed) {
-      if (this.#thrown !== undefined)
-        this.host.events.emit("threwLate", { job: this.ref, error: this.#thrown });
+      if (this.threw) this.host.events.emit("threwLate", { job: this.ref, error: this.thrown });
       this.#done("completed");
     } else if (this.refusal !== undefined) {
       this.#done("lost");
@@ -253,23 +252,10 @@ export class Run implements LeaseHolder {
     }
   }
 
-  #failure(thrown: unknown): Settlement {
-    // Aborted by our own stop: that is no failure of the job.
-    if (this.aborted === "shutdown") return { operation: "release", fence: this.fence, delayMs: 0 };
-    const retryInMs = isFinal(thrown) ? "final" : this.#retryInMs();
-    return { operation: "fail", fence: this.fence, error: errorJson(thrown), retryInMs };
-  }
-
   #markStuck(nowMs: number): void {
     this.stuck = true;
     this.host.drop(this.lease);
     this.host.stuck(this, this.aborted ?? "shutdown", nowMs - this.startedAtMs);
-  }
-
-  #retryInMs(): number {
-    const { backoff, attempt } = this.claimed.job;
-    const terms: Backoff = backoff ?? this.definition?.backoff ?? DEFAULT_BACKOFF;
-    return retryDelayMs(terms, attempt, this.host.world.random.next());
   }
 
   #isLastAttempt(): boolean {
@@ -282,38 +268,11 @@ export class Run implements LeaseHolder {
     this.phase = "done";
     this.host.drop(this.lease);
     this.lease.end();
-    this.#tell(how, answer);
+    tellEnd(this, how, answer);
     this.host.done(this, how);
-  }
-
-  #tell(how: RunEnd, answer: SettledAnswer | undefined): void {
-    const { events } = this.host;
-    if (how === "abandoned") return;
-    const name = how === "retried" ? "retrying" : how;
-    if (!events.has(name)) return;
-    const job = this.ref;
-    const error = this.#thrown;
-    const { settlement } = this;
-    if (how === "completed") events.emit("completed", { job });
-    else if (how === "cancelled") events.emit("cancelled", { job });
-    else if (how === "released") events.emit("released", { job, why: this.#releaseReason });
-    else if (how === "failed") events.emit("failed", { job, error, endReason: answer?.endReason ?? null });
-    else if (how === "lost") events.emit("lost", { job, refusal: this.refusal as Refusal });
-    else
-      events.emit("retrying", {
-        job,
-        error,
-        retryInMs: (settlement as { readonly retryInMs: number }).retryInMs,
-      });
   }
 }
 
 function resultText(value: unknown, maxBytes: number): string | null {
   return value === undefined ? null : storableJson(value, "result", maxBytes);
-}
-
-function reasonOf(refusal: Refusal): EndOfTrust {
-  if (refusal.outcome !== "stale") return "lease_superseded";
-  if (refusal.reason === "revoked") return "revoked";
-  return refusal.reason === "cancelled" ? "cancelled" : "lease_superseded";
 }

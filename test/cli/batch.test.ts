@@ -2,13 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Summary } from "../../src/cli/batch/summary.ts";
-import type { QueueCounts } from "../../src/index.ts";
 import { seededRandom } from "../support/seed.ts";
-import { cli, cliJson, file, folder, JOBS, killGroup, ndjson, startCli } from "./support.ts";
-
-interface Listed {
-  readonly jobs: readonly { readonly jobId: string; readonly state: string; readonly generation: number }[];
-}
+import { cli, cliJson, file, folder, JOBS, killGroup, ndjson, startCli, withStore } from "./support.ts";
 
 const notes = (count: number): unknown[] =>
   Array.from({ length: count }, (_, i) => ({ job: "note", input: i }));
@@ -90,6 +85,14 @@ describe("batch", () => {
     });
   });
 
+  it("gives its worker processes the store that it was given, whatever its name", async () => {
+    const { cwd } = world("1\n");
+    const args = [...batchArgs, "--job", "note", "--store", "odd?name #1.db"];
+    expect(await cliJson<Summary>(args, { cwd })).toMatchObject({ ended: { completed: 1 } });
+    const normal = [...batchArgs, "--job", "note", "--store", "sqlite:fast.db?synchronous=normal"];
+    expect(await cliJson<Summary>(normal, { cwd })).toMatchObject({ ended: { completed: 1 } });
+  });
+
   it("has nothing to do for an empty file", async () => {
     expect(await cliJson<Summary>(batchArgs, { cwd: world("\n").cwd })).toMatchObject({ lines: 0, exit: 0 });
   });
@@ -109,7 +112,7 @@ describe("batch", () => {
     ];
     const { cwd } = world(ndjson(lines));
     await cli(batchArgs, { cwd });
-    const { jobs } = await cliJson<Listed>(["list"], { cwd });
+    const { jobs } = await withStore(cwd, (leasehold) => leasehold.list());
     expect(jobs).toMatchObject([
       { input: 2, uniqueKey: "k", maxRunMs: 9_000, queue: "note", state: "completed" },
       {
@@ -165,7 +168,7 @@ describe("batch", () => {
     ] as const) {
       expect(stderr).toMatch(new RegExp(`^  line ${line}: .*${why.source}`, "m"));
     }
-    expect((await cliJson<Listed>(["list"], { cwd })).jobs).toEqual([]);
+    expect(await withStore(cwd, (leasehold) => leasehold.list())).toMatchObject({ jobs: [] });
   });
 
   it("lets a worker process that dies be replaced, and the job that killed it run again", async () => {
@@ -182,6 +185,20 @@ describe("batch", () => {
     expect(stderr).toMatch(/a worker process ended \(SIGKILL\)/);
     expect(JSON.parse(stdout)).toMatchObject({ ended: { completed: 1 }, reclaimed: 1 });
     expect(code).toBe(0);
+  });
+
+  it("does not wait for ever for a worker process that is frozen", async () => {
+    const jobs = `
+      import { existsSync, writeFileSync } from "node:fs";
+      import { defineJob } from "leasehold";
+      export default defineJob({ name: "freezing", leaseMs: 500, run() {
+        if (existsSync("once")) return;
+        writeFileSync("once", "");
+        process.kill(process.pid, "SIGSTOP");
+      } });`;
+    const { cwd } = world('{"job":"freezing","input":1}\n', jobs);
+    const args = [...batchArgs, "--processes", "2", "--grace", "0ms"];
+    expect(await cliJson<Summary>(args, { cwd })).toMatchObject({ ended: { completed: 1 }, exit: 0 });
   });
 
   it("ends when its worker processes cannot begin", async () => {
@@ -237,63 +254,58 @@ describe("batch, interrupted", () => {
     expect(stderr).toMatch(/slow aborted/);
     expect(stdout).toMatch(/not ended +1\b/);
     expect(code).toBe(130);
-    const { jobs } = await cliJson<Listed>(["list"], { cwd });
+    const { jobs } = await withStore(cwd, (leasehold) => leasehold.list());
     expect(jobs).toMatchObject([{ state: "ready", attempt: 0 }]);
   });
 });
 
 describe("batch, killed", () => {
   const random = seededRandom("batch killed");
-  const LINES = 300;
+  const LINES = 600;
 
   /** Each job that had completed by now, by what the store says. */
-  async function completed(cwd: string): Promise<Set<string>> {
-    const { jobs } = await cliJson<Listed>(["list", "--state", "completed", "--limit", "1000"], { cwd });
-    return new Set(jobs.map(({ jobId }) => jobId));
+  function completed(cwd: string): Promise<Set<string>> {
+    return withStore(cwd, async (leasehold) => {
+      const { jobs } = await leasehold.list({ states: ["completed"] }, { limit: 2 * LINES });
+      return new Set(jobs.map(({ jobId }) => jobId));
+    });
   }
 
   // Handlers note their runs in a file of their own, which is still there when everybody was killed.
   const JOBS_NOTING = `
     import { appendFileSync } from "node:fs";
     import { defineJob } from "leasehold";
-    export default defineJob({ name: "note", leaseMs: 500, run({ job }) {
+    export default defineJob({ name: "note", leaseMs: 500, async run({ job }) {
       appendFileSync("runs", job.id + "\\n");
       console.log("ran");
+      await new Promise((resolve) => setTimeout(resolve, 5));
     } });`;
   const runs = (cwd: string): string[] => readFileSync(join(cwd, "runs"), "utf8").split("\n").filter(Boolean);
 
-  it(`at random moments, three times, ends with every job once and runs nothing that had completed again`, async () => {
+  it("at random moments, three times, ends with every job once and runs nothing that had completed again", async () => {
     const { cwd } = world(ndjson(notes(LINES)), JOBS_NOTING);
     const args = [...batchArgs, "--processes", "2", "--concurrency", "4"];
+    let before = 0;
+    let done = new Set<string>();
+    const ranAgain = (): string[] =>
+      runs(cwd)
+        .slice(before)
+        .filter((id) => done.has(id));
     for (let kill = 1; kill <= 3; kill++) {
       const running = startCli(args, { cwd, ownGroup: true });
-      await running.saw(/^ran$/m, 1 + Math.floor(random() * 40));
+      await running.saw(/^ran$/m, 1 + Math.floor(random() * 60));
       killGroup(running);
       await running.ended;
-      const done = await completed(cwd);
-      const before = runs(cwd).length;
-      const next = startCli(args, { cwd, ownGroup: true });
-      await next.saw(/^ran$/m, 1 + Math.floor(random() * 20));
-      killGroup(next);
-      await next.ended;
-      expect(
-        runs(cwd)
-          .slice(before)
-          .filter((id) => done.has(id)),
-      ).toEqual([]);
+      expect(ranAgain()).toEqual([]);
+      before = runs(cwd).length;
+      done = await completed(cwd);
     }
-    const done = await completed(cwd);
-    const before = runs(cwd).length;
     const summary = await cliJson<Summary>(args, { cwd });
     expect(summary).toMatchObject({ exit: 0, lines: LINES, notEnded: 0 });
     expect(summary.alreadyDone.completed + summary.ended.completed).toBe(LINES);
-    expect(
-      runs(cwd)
-        .slice(before)
-        .filter((id) => done.has(id)),
-    ).toEqual([]);
+    expect(ranAgain()).toEqual([]);
     expect((await completed(cwd)).size).toBe(LINES);
-  });
+  }, 60_000);
 
   it("while it enqueues, goes on with the same jobs", async () => {
     const { cwd } = world(ndjson(notes(3_000)), JOBS_NOTING);
@@ -303,7 +315,7 @@ describe("batch, killed", () => {
     await running.ended;
     const summary = await cliJson<Summary>([...batchArgs, "--concurrency", "50"], { cwd });
     expect(summary.alreadyDone.completed + summary.ended.completed).toBe(3_000);
-    const [queue] = await cliJson<QueueCounts[]>(["queues"], { cwd });
+    const [queue] = await withStore(cwd, (leasehold) => leasehold.counts());
     expect(queue).toMatchObject({ queue: "note", completed: 3_000, ready: 0 });
   });
 

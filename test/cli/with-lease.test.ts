@@ -1,16 +1,33 @@
 import { describe, expect, it } from "vitest";
-import { cli, cliJson, folder, startCli } from "./support.ts";
+import { StoreBusyError } from "../../src/index.ts";
+import { cli, cliJson, folder, type Running, startCli, withStore } from "./support.ts";
 
 const node = process.execPath;
 
 /** Holds on until it is told to end; says so. */
 const HOLD = `
-  console.log("holding generation", process.env.LEASEHOLD_GENERATION);
   process.on("SIGTERM", () => { console.log("command got SIGTERM"); process.exit(9); });
+  console.log("holding generation", process.env.LEASEHOLD_GENERATION);
   setInterval(() => {}, 1_000);`;
 
-/** A process that is stopped while its renewer commits holds the file's lock; before the first renewal it cannot. */
-const FROZEN_LEASE = "3s";
+/**
+ * Stops a holder between two of its commits: one that is stopped within a commit keeps the file's write lock until it
+ * goes on, and holds up everybody.
+ */
+async function freeze({ child }: Running, cwd: string): Promise<void> {
+  await withStore(cwd, async ({ store }) => {
+    for (;;) {
+      child.kill("SIGSTOP");
+      try {
+        await store.pause("not held up", false, { timeoutMs: 100 });
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreBusyError)) throw error;
+        child.kill("SIGCONT");
+      }
+    }
+  });
+}
 
 describe("with-lease", () => {
   it("gives the command its token, passes its exit code on, and gives the lease up", async () => {
@@ -103,11 +120,11 @@ describe("with-lease", () => {
 
   it("of a frozen holder goes to the next one with a higher generation; awake again it ends its command at once", async () => {
     const cwd = folder();
-    const frozen = startCli(["with-lease", "nightly", "--lease", FROZEN_LEASE, "--", node, "-e", HOLD], {
+    const frozen = startCli(["with-lease", "nightly", "--lease", "1s", "--", node, "-e", HOLD], {
       cwd,
     });
     await frozen.saw(/holding generation 1/);
-    frozen.child.kill("SIGSTOP");
+    await freeze(frozen, cwd);
     const next = startCli(["with-lease", "nightly", "--wait", "1m", "--", node, "-e", HOLD], { cwd });
     await next.saw(/holding generation 2/);
 
@@ -134,11 +151,11 @@ describe("with-lease", () => {
       process.on("SIGTERM", () => console.log("no"));
       setInterval(() => {}, 1_000);`;
     const holder = startCli(
-      ["with-lease", "nightly", "--lease", FROZEN_LEASE, "--grace", "50ms", "--", node, "-e", stubborn],
+      ["with-lease", "nightly", "--lease", "1s", "--grace", "50ms", "--", node, "-e", stubborn],
       { cwd },
     );
     await holder.saw(/grandchild/);
-    holder.child.kill("SIGSTOP");
+    await freeze(holder, cwd);
     const next = startCli(["with-lease", "nightly", "--wait", "1m", "--", node, "-p", "'next'"], { cwd });
     await next.saw(/next/);
     holder.child.kill("SIGCONT");

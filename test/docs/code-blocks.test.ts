@@ -18,7 +18,7 @@ for (const path of pages()) {
   const programs = blocks.filter(({ language }) => PROGRAMS.has(language));
   if (programs.length === 0) continue;
 
-  describe.concurrent(`the code of ${path}`, () => {
+  describe(`the code of ${path}`, () => {
     for (const program of programs) {
       const { line, language, marks } = program;
       it(`in line ${line} runs${outputOf(program, blocks) === undefined ? "" : " and prints what stands beside it"}`, async () => {

@@ -42,14 +42,14 @@ describe("cancel (C13)", () => {
 });
 
 describe("revoke (C13)", () => {
-  it("raises the job, takes its owner and keeps its attempt", () => {
+  it("raises the job, takes its owner and gives the attempt back", () => {
     const { job, lease } = revoke(leasedJob(), undefined, NOW_MS, gen(40));
     expect(job).toMatchObject({
       state: "ready",
       generation: 41,
       raisedBy: "revoke",
       owner: null,
-      attempt: 1,
+      attempt: 0,
       runAtMs: null,
     });
     expect(lease).toBeUndefined();

@@ -12,9 +12,22 @@ import {
   i23EndIsTheEnd,
   type Transition,
 } from "../../src/protocol/invariants.ts";
-import { A, B, fence, gen, ID, LEASE_MS, leasedJob, NOW_MS, readyJob } from "../support/records.ts";
+import {
+  A,
+  B,
+  fence,
+  gen,
+  heldLease,
+  ID,
+  LEASE_MS,
+  leasedJob,
+  NOW_MS,
+  RESOURCE,
+  readyJob,
+} from "../support/records.ts";
 
 const floor = { epoch: 0, deletedGeneration: gen(0) };
+const withResource = leasedJob({ resource: RESOURCE, resourceGeneration: gen(5) });
 const base = { nowMs: NOW_MS, floor } as const;
 const line = jobLine(ID);
 
@@ -174,6 +187,41 @@ const WRONG: readonly (readonly [invariant: string, what: string, transition: Tr
       floor: { ...floor, epoch: 1 },
       operation: "release",
       before: leasedJob(),
+      after: readyJob({ generation: gen(1) }),
+      fence: fence(),
+    },
+  ],
+  [
+    "I4",
+    "a renewal of a run whose resource is another's",
+    {
+      ...base,
+      operation: "renew",
+      before: withResource,
+      after: withResource,
+      fence: fence(),
+      lease: heldLease({ owner: B }),
+    },
+  ],
+  [
+    "I5",
+    "an end of a run whose resource has gone on",
+    {
+      ...base,
+      operation: "complete",
+      before: withResource,
+      after: readyJob({ state: "completed", generation: gen(1) }),
+      fence: fence(),
+      lease: heldLease({ generation: gen(6) }),
+    },
+  ],
+  [
+    "I19",
+    "a pending cancel that is forgotten",
+    {
+      ...base,
+      operation: "release",
+      before: leasedJob({ cancelRequested: true }),
       after: readyJob({ generation: gen(1) }),
       fence: fence(),
     },

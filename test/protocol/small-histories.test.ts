@@ -1,8 +1,11 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { jobLine } from "../../src/protocol/identity.ts";
 import { brokenBy, i1TokenUnique, i5EndsOnce, i15AttemptsBounded } from "../../src/protocol/invariants.ts";
 import { explore, type Visit } from "../support/explore.ts";
 import { told } from "../support/histories.ts";
+
+// Thousands of steps, on a machine that may be busy with other tests.
+vi.setConfig({ testTimeout: 120_000 });
 
 /** Everything that must hold after a step, told with the history that broke it. */
 function judge(visit: Visit): void {

@@ -1,8 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ConformanceWorld } from "../../src/testing/index.ts";
 import { replayLongHistories } from "../support/long-histories.ts";
 import { replayHistories } from "../support/replay.ts";
 import { sqliteWorld } from "../support/sqlite-harness.ts";
+
+// Thousands of steps, on a machine that may be busy with other tests.
+vi.setConfig({ testTimeout: 120_000 });
 
 async function inWorld<T>(body: (world: ConformanceWorld) => Promise<T>): Promise<T> {
   // Power cuts are no part of these histories.

@@ -27,7 +27,17 @@ export type Step =
       /** Which of the generations given out so far, in order, is shown. */
       readonly grant: number;
     }
-  | { readonly op: "lapse" | "step back" | "cancel" | "revoke" | "retry" | "raise floor" | "delete" }
+  | {
+      readonly op:
+        | "lapse"
+        | "step back"
+        | "small step back"
+        | "cancel"
+        | "revoke"
+        | "retry"
+        | "raise floor"
+        | "delete";
+    }
   | { readonly op: "lapse of the resource" | "other run of the resource" };
 
 export interface Model {
@@ -41,6 +51,8 @@ export interface Model {
 export const LEASE_MS = 120_000;
 export const LAPSE_MS = 150_000;
 export const HOUR_MS = 3_600_000;
+/** Within the margin, so that T5 does not apply. */
+export const SMALL_STEP_MS = 5_000;
 export const RETRY_MS = 60_000;
 export const MAX_ATTEMPTS = 2;
 
@@ -99,6 +111,7 @@ export function stepsAfter(model: Model): Step[] {
   // Time is moved only where that makes a difference, or the histories would have no end.
   if (times.some((timeMs) => timeMs > NOW_MS)) steps.push({ op: "lapse" });
   if (times.some((timeMs) => timeMs <= NOW_MS + HOUR_MS / 2)) steps.push({ op: "step back" });
+  if (times.some((timeMs) => timeMs === NOW_MS + LEASE_MS)) steps.push({ op: "small step back" });
   if (typeof model.job?.resource === "string") {
     steps.push({ op: "other run of the resource" });
     if ((model.lease?.leaseUntilMs ?? 0) > NOW_MS) steps.push({ op: "lapse of the resource" });
@@ -132,7 +145,13 @@ export function settlementOf(op: string, fence: Fence): Settlement | undefined {
 /** What stores are compared by: everything that is not an absolute time. */
 export function shape(job: JobRecord | undefined, lease: NamedLease | undefined, nowMs: number): unknown {
   const time = (timeMs: number | null): string =>
-    timeMs === null ? "none" : timeMs <= nowMs ? "past" : timeMs <= nowMs + LEASE_MS ? "ahead" : "far ahead";
+    timeMs === null
+      ? "none"
+      : timeMs <= nowMs
+        ? "past"
+        : timeMs <= nowMs + LEASE_MS + 2 * SMALL_STEP_MS
+          ? "ahead"
+          : "far ahead";
   const held = lease === undefined ? undefined : { ...lease, leaseUntilMs: time(lease.leaseUntilMs) };
   if (job === undefined) return { held };
   const {

@@ -2,7 +2,6 @@ import { manualWorld } from "../../src/clock/manual.ts";
 import type { JobId } from "../../src/protocol/identity.ts";
 import { memory } from "../../src/stores/memory/index.ts";
 import type { MemoryStore } from "../../src/stores/memory/memory-store.ts";
-import type { MemoryTransaction } from "../../src/stores/memory/transaction.ts";
 import type { ConformanceHarness, ConformanceWorld } from "../../src/testing/index.ts";
 import { withShiftedClock } from "./shifted-clock.ts";
 
@@ -27,7 +26,7 @@ export function memoryWorld(store: MemoryStore = memoryStore()): ConformanceWorl
         rollback: () => tx.rollback(),
       };
     },
-    writeInBody: async (tx, key, value) => void (await (tx as MemoryTransaction).query("put", [key, value])),
+    writeInBody: async (tx, key, value) => void (await tx.query("put", [key, value])),
     read: async (key) => store.value(key) as string | undefined,
     withWorkerClock: async (offsetMs, body) => {
       await withShiftedClock(offsetMs, body);

@@ -1,7 +1,7 @@
 import { claim, endLapsed, lapse, rebased } from "../../src/protocol/claim.ts";
 import { cancel, heal, mayDelete, retry, revoke } from "../../src/protocol/control.ts";
 import { epochStart, floorOf } from "../../src/protocol/floor.ts";
-import type { Fence, Owner } from "../../src/protocol/identity.ts";
+import type { Fence, Generation, Owner } from "../../src/protocol/identity.ts";
 import type { Transition } from "../../src/protocol/invariants.ts";
 import type { JobRecord } from "../../src/protocol/job.ts";
 import {
@@ -23,6 +23,7 @@ import {
   markAbove,
   NOW_MS,
   OTHER_RUN,
+  SMALL_STEP_MS,
   type Step,
   settlementOf,
 } from "./histories.ts";
@@ -44,6 +45,12 @@ export function play(model: Model, step: Step, epoch: number = model.floor.epoch
       return quiet({ ...model, lease: moved(model.lease, -LAPSE_MS) });
     case "step back":
       return quiet({ ...model, job: moved(model.job, HOUR_MS), lease: moved(model.lease, HOUR_MS) });
+    case "small step back":
+      return quiet({
+        ...model,
+        job: moved(model.job, SMALL_STEP_MS),
+        lease: moved(model.lease, SMALL_STEP_MS),
+      });
     case "raise floor":
       return quiet({ ...model, floor: { ...model.floor, epoch } });
     case "other run of the resource":
@@ -72,7 +79,7 @@ function moved<T extends JobRecord | NamedLease>(record: T | undefined, byMs: nu
 }
 
 function change(model: Model, transition: Omit<Transition, "before" | "nowMs" | "floor">): Transition {
-  return { before: model.job, nowMs: NOW_MS, floor: model.floor, ...transition };
+  return { before: model.job, lease: model.lease, nowMs: NOW_MS, floor: model.floor, ...transition };
 }
 
 function playClaim(model: Model, owner: Owner, takeover: boolean): Played {
@@ -165,8 +172,9 @@ function playOperator(model: Model, op: "cancel" | "revoke" | "retry" | "delete"
     if (!mayDelete(job)) return { model, answer: { outcome: "conflict", state: job.state }, transitions: [] };
     const { state, generation } = job;
     const transition = change(model, { operation: "delete", after: undefined });
+    const deletedGeneration = Math.max(model.floor.deletedGeneration, generation) as Generation;
     return {
-      model: { ...model, job: undefined },
+      model: { ...model, job: undefined, floor: { ...model.floor, deletedGeneration } },
       answer: { outcome: "applied", state, generation, pending: false },
       transitions: [transition],
     };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { systemWorld } from "../../src/clock/system.ts";
 import type { NewJob } from "../../src/protocol/enqueue.ts";
-import { generation, type JobId, type Owner } from "../../src/protocol/identity.ts";
+import { type Generation, generation, type JobId, type Owner } from "../../src/protocol/identity.ts";
 import type { ConformanceWorld } from "../../src/testing/index.ts";
 import { explore } from "./explore.ts";
 import {
@@ -15,6 +15,7 @@ import {
   NOW_MS,
   newHistoryJob,
   OTHER_RUN,
+  SMALL_STEP_MS,
   type Step,
   settlementOf,
   shape,
@@ -69,6 +70,7 @@ export class Replayer {
   readonly #world: ConformanceWorld;
   #number = 0;
   #epoch = 0;
+  #deletedGeneration: Generation = generation(0);
 
   constructor(world: ConformanceWorld) {
     this.#world = world;
@@ -86,7 +88,7 @@ export class Replayer {
     const resource = withResource ? `account:${this.#number}` : null;
     const job = newHistoryJob(systemWorld().ids.jobId(), `history ${this.#number}`, resource);
     await store.enqueue([job], OPTIONS);
-    let model: Model = beginning(job, { epoch: this.#epoch, deletedGeneration: generation(0) });
+    let model: Model = beginning(job, { epoch: this.#epoch, deletedGeneration: this.#deletedGeneration });
     const steps: Step[] = [];
 
     for (let index = 0; index < length; index += 1) {
@@ -106,7 +108,10 @@ export class Replayer {
       assert.deepEqual(plain(found), plain(expected), `after: ${told(steps)}`);
     }
     // Away with it, so that the next claims do not wade through what is left of a thousand histories.
-    for (const act of ["revoke", "cancel", "delete"] as const) await store[act]([job.jobId], OPTIONS);
+    for (const act of ["revoke", "cancel"] as const) await store[act]([job.jobId], OPTIONS);
+    const [deleted] = await store.delete([job.jobId], OPTIONS);
+    const last = deleted?.outcome === "applied" ? deleted.generation : model.floor.deletedGeneration;
+    this.#deletedGeneration = generation(Math.max(this.#deletedGeneration, last));
   }
 }
 
@@ -122,9 +127,10 @@ async function playOnStore(world: ConformanceWorld, model: Model, job: NewJob, s
       return claimOnStore(world, id, queue, step.owner as Owner, step.takeover);
     case "lapse":
     case "step back":
+    case "small step back":
       for (const what of resource === null ? [id] : [id, resource]) {
         if (step.op === "lapse") await world.lapse(what, LAPSE_MS);
-        else await world.setBack(what, HOUR_MS);
+        else await world.setBack(what, step.op === "step back" ? HOUR_MS : SMALL_STEP_MS);
       }
       return "done";
     case "lapse of the resource":

@@ -40,7 +40,7 @@ export function testWorld(options: Partial<LeaseholdOptions> = {}): TestWorld {
         if (typeof member !== "function") return member;
         return (...args: unknown[]) => (dead ? new Promise(() => {}) : member.apply(target, args));
       };
-      const own = new Proxy(inner, { get: (target, key) => silent(target, key) });
+      const own = new Proxy(store, { get: (target, key) => silent(target, key) });
       const kill = (): void => {
         dead = true;
       };

@@ -15,12 +15,17 @@ export interface Checked {
 }
 
 /** @throws {CliError} naming each bad line with its number */
-export async function checkLines(source: Source, reader: EntryReader): Promise<Checked> {
+export async function checkLines(
+  source: Source,
+  reader: EntryReader,
+  interrupted: AbortSignal,
+): Promise<Checked> {
   let lines = 0;
   const queues = new Set<string>();
   let bad = 0;
   const shown: string[] = [];
   for await (const line of linesOf(source.path)) {
+    if (interrupted.aborted) break;
     lines += 1;
     const problem = "problem" in line ? line.problem : await problemOf(line, reader, queues);
     if (problem === undefined) continue;

@@ -1,10 +1,11 @@
 /** What a batch and its worker processes say to each other. */
 
 import type { ExitCode } from "../exit.ts";
+import type { StoreLocation } from "../store-url.ts";
 
 export interface WorkerSpec {
   readonly module: string;
-  readonly store: string;
+  readonly store: StoreLocation;
   readonly queues: readonly string[];
   readonly concurrency: number;
   readonly graceMs: number;

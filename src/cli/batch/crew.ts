@@ -3,13 +3,15 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Timer, Timers } from "../../clock/world.ts";
-import { CliError } from "../exit.ts";
+import { CliError, EXIT } from "../exit.ts";
 import { wordsOnNewLine } from "../output.ts";
 import type { FromWorker, ToWorker, WorkerCounts, WorkerSpec } from "./crew-messages.ts";
 
 const WORKER = fileURLToPath(new URL("./worker-process.js", import.meta.url));
 const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 5_000;
+/** How much longer than its grace a process may take to stop. */
+const KILL_AFTER_MS = 5_000;
 const NO_COUNTS: WorkerCounts = { completed: 0, failed: 0, reclaimed: 0 };
 
 export class Crew {
@@ -47,12 +49,13 @@ export class Crew {
     if (this.#unable !== undefined) throw this.#unable;
   }
 
-  /** Lets each finish what it has; resolves when all have ended. */
+  /** Lets each finish what it has; resolves when all have ended. One that hangs or is frozen is killed in the end. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const timer of this.#restarts) timer.cancel();
     this.#tell({ kind: "stop" });
-    if (this.#alive.size > 0) {
+    this.#killAfter(this.#spec.graceMs + KILL_AFTER_MS);
+    while (this.#alive.size > 0) {
       await new Promise<void>((resolve) => {
         this.#onEmpty = resolve;
       });
@@ -62,6 +65,14 @@ export class Crew {
   /** Cuts short what runs, without waiting for any grace. */
   abort(): void {
     this.#tell({ kind: "abort" });
+    this.#killAfter(KILL_AFTER_MS);
+  }
+
+  #killAfter(ms: number): void {
+    const kill = (): void => {
+      for (const child of this.#alive.keys()) child.kill("SIGKILL");
+    };
+    this.#timers.after(ms, kill, { background: true });
   }
 
   #tell(message: ToWorker): void {
@@ -76,7 +87,20 @@ export class Crew {
     });
     this.#alive.set(child, NO_COUNTS);
     child.on("message", (message) => this.#hear(child, message as FromWorker));
-    child.on("exit", (code, signal) => this.#ended(child, signal ?? `exit code ${code}`));
+    child.once("error", (error) => {
+      this.#unable ??= new CliError(EXIT.failed, `A worker process could not be started: ${error.message}.`);
+      this.#ended(child, error.message);
+    });
+    // Its last counts may be read after its exit: it has ended when the channel is closed too.
+    let how = "";
+    const over = (): void => {
+      if (how !== "" && !child.connected) this.#ended(child, how);
+    };
+    child.once("disconnect", over);
+    child.once("exit", (code, signal) => {
+      how = signal ?? `exit code ${code}`;
+      over();
+    });
   }
 
   #hear(child: ChildProcess, message: FromWorker): void {

@@ -40,7 +40,7 @@ export async function runBatch(batch: Batch, tools: Tools): Promise<Summary> {
   const world = systemWorld();
   const reader = entryReader(batch.jobs, batch.jobName, world);
   const version = await source.version();
-  const { lines, queues } = await checkLines(source, reader);
+  const { lines, queues } = await checkLines(source, reader, interrupted);
 
   const beganMs = world.clock.monotonicMs();
   const pending = new Pending((ids) => leasehold.getMany(ids));

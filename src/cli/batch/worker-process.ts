@@ -4,7 +4,7 @@ import { systemWorld } from "../../clock/system.ts";
 import { Leasehold } from "../../index.ts";
 import { EXIT, errorText, exitCodeOf } from "../exit.ts";
 import { loadJobs } from "../jobs-module.ts";
-import { storeAt, storeLocation } from "../store-url.ts";
+import { storeAt } from "../store-url.ts";
 import type { FromWorker, ToWorker, WorkerSpec } from "./crew-messages.ts";
 
 const TELL_EVERY_MS = 100;
@@ -19,7 +19,7 @@ function tell(message: FromWorker): Promise<void> {
 
 async function work(spec: WorkerSpec): Promise<void> {
   const jobs = await loadJobs(spec.module);
-  const store = await storeAt(storeLocation(spec.store), { create: true });
+  const store = await storeAt(spec.store, { create: true });
   const leasehold = new Leasehold({ store });
   await leasehold.open();
   const worker = leasehold.work([...jobs.values()], {

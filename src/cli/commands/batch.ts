@@ -1,8 +1,11 @@
 import type { Command } from "commander";
+import type { Timers } from "../../clock/world.ts";
 import { duration, wholeNumber } from "../duration.ts";
 import { EXIT, signalExitCode, usageError } from "../exit.ts";
 import { type StoreFlags, storeOptions } from "../options.ts";
 import { data, json, keepStdoutForData, wordsOnNewLine } from "../output.ts";
+
+const LONGEST_ABORT_MS = 10_000;
 
 interface BatchFlags extends StoreFlags {
   readonly input: string;
@@ -52,14 +55,14 @@ async function run(module: string, flags: BatchFlags): Promise<void> {
   ]);
   const { summaryText, hasFailed } = await import("../batch/summary.ts");
   const { systemWorld } = await import("../../clock/system.ts");
-  const { storeLocation, storeUrl } = await import("../store-url.ts");
+  const { storeLocation } = await import("../store-url.ts");
 
   if (flags.json) keepStdoutForData();
   const jobs = await loadJobs(module);
   if (flags.job !== undefined && !jobs.has(flags.job)) {
     throw usageError(`--job: ${module} has no job ${JSON.stringify(flags.job)}; it has ${jobNames(jobs)}.`);
   }
-  const location = storeLocation(flags.store);
+  const store = storeLocation(flags.store);
   const source = await openSource(flags.input);
   try {
     const name = flags.name ?? source.defaultName;
@@ -70,12 +73,9 @@ async function run(module: string, flags: BatchFlags): Promise<void> {
       );
     }
     const { concurrency, grace: graceMs } = flags;
-    const crew = new Crew(
-      { module, store: storeUrl(location), concurrency, graceMs },
-      flags.processes,
-      systemWorld().timers,
-    );
-    const interrupt = interruption(crew);
+    const { timers } = systemWorld();
+    const crew = new Crew({ module, store, concurrency, graceMs }, flags.processes, timers);
+    const interrupt = interruption(crew, timers);
     const summary = await withLeasehold(flags, { create: true }, async (leasehold) => {
       const progress = await startProgress();
       try {
@@ -107,18 +107,21 @@ interface Interruption {
 }
 
 /** The first signal lets running jobs end, the second cuts them short. */
-function interruption(crew: { abort(): void }): Interruption {
+function interruption(crew: { abort(): void }, timers: Timers): Interruption {
   const controller = new AbortController();
   const interrupt: Interruption = { signal: controller.signal, by: undefined };
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (interrupt.by !== undefined) {
-      wordsOnNewLine("leasehold: stopping the running jobs.");
-      crew.abort();
+    if (interrupt.by === undefined) {
+      interrupt.by = signal as "SIGINT" | "SIGTERM";
+      wordsOnNewLine("leasehold: finishing the running jobs; once more to stop them too.");
+      controller.abort(signal);
       return;
     }
-    interrupt.by = signal as "SIGINT" | "SIGTERM";
-    wordsOnNewLine("leasehold: finishing the running jobs; once more to stop them too.");
-    controller.abort(signal);
+    const exitCode = signalExitCode(interrupt.by);
+    wordsOnNewLine("leasehold: stopping the running jobs.");
+    crew.abort();
+    // For a store that does not answer: the same command started again goes on from wherever this one is.
+    timers.after(LONGEST_ABORT_MS, () => process.exit(exitCode), { background: true });
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
   return interrupt;

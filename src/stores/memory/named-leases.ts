@@ -1,6 +1,6 @@
 /** Named leases that are held by name. Those that a job's run holds live and end with that run. */
 
-import { generation, leaseLine, type NamedFence } from "../../protocol/identity.ts";
+import { leaseLine, type NamedFence } from "../../protocol/identity.ts";
 import {
   acquire,
   isCurrentHolder,
@@ -15,7 +15,7 @@ import { lapsedMs, type Renewed } from "../../protocol/renew.ts";
 import type { AcquireAnswer, AcquireRequest } from "../store.ts";
 import { noteAcquisition } from "./claiming.ts";
 import { noteLease, noteRefusal } from "./journal.ts";
-import { epochStartAt, floorAt, type Moment, putLease } from "./state.ts";
+import { epochStartAt, floorAt, type Moment, putLease, raiseDeletedGeneration } from "./state.ts";
 
 export function acquireLease(at: Moment, request: AcquireRequest): AcquireAnswer {
   const { name, owner, leaseMs } = request;
@@ -81,8 +81,7 @@ export function deleteLease(at: Moment, name: string): { readonly outcome: "appl
 export function forgetLease({ state }: Moment, name: string): void {
   const lease = state.leases.get(name);
   if (lease === undefined) return;
-  const deletedGeneration = generation(Math.max(state.floor.deletedGeneration, lease.generation));
-  state.floor = { ...state.floor, deletedGeneration };
+  raiseDeletedGeneration({ state }, lease.generation);
   state.leases.delete(name);
   state.leaseIdleSinceMs.delete(name);
   state.journal.delete(leaseLine(name));

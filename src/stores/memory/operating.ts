@@ -16,7 +16,7 @@ import type { JournalKind } from "../../protocol/journal.ts";
 import { holderOfKey } from "./enqueuing.ts";
 import { noteJob, noteLease } from "./journal.ts";
 import { forgetLease } from "./named-leases.ts";
-import { floorAt, leaseOf, type Moment, putJob, putLease } from "./state.ts";
+import { floorAt, leaseOf, type Moment, putJob, putLease, raiseDeletedGeneration } from "./state.ts";
 
 /** The owner in a revocation's token: nobody is ever called so, hence no write is admitted with it. */
 const NOBODY = "nobody" as Owner;
@@ -75,11 +75,14 @@ export function deleteJob(at: Moment, id: JobId): ControlAnswer {
   const { state, generation } = job;
   if (!mayDelete(job))
     return { outcome: "conflict", state, why: "it is leased, which only its owner or a revoke ends" };
-  forget(at, id);
+  forget(at, job);
   return { outcome: "applied", state, generation, pending: false };
 }
 
-function forget({ state }: Moment, id: JobId): void {
+/** The floor keeps the generation: a caller may derive the same id again, and its line must not begin anew. */
+function forget(at: Moment, { jobId: id, generation }: JobRecord): void {
+  const { state } = at;
+  raiseDeletedGeneration(at, generation);
   state.jobs.delete(id);
   state.journal.delete(jobLine(id));
 }
@@ -96,7 +99,7 @@ export function prune(
     return isEnded(job) && job.finishedAtMs !== null && job.finishedAtMs <= at.nowMs - ageMs;
   });
   const pruned = old.slice(0, limit);
-  for (const job of pruned) forget(at, job.jobId);
+  for (const job of pruned) forget(at, job);
 
   const idle = [...leaseIdleSinceMs].filter(([, sinceMs]) => sinceMs <= at.nowMs - ages.completedMs);
   for (const [name] of idle.slice(0, limit)) forgetLease(at, name);

@@ -62,6 +62,12 @@ export function epochStartAt({ state }: Moment): Generation {
   return epochStart(state.floor);
 }
 
+/** What is deleted leaves its generation in the floor. */
+export function raiseDeletedGeneration({ state }: Pick<Moment, "state">, deleted: Generation): void {
+  const deletedGeneration = generation(Math.max(state.floor.deletedGeneration, deleted));
+  state.floor = { ...state.floor, deletedGeneration };
+}
+
 /** The named lease that a job's runs hold, if there is one. */
 export function leaseOf({ state }: Moment, job: JobRecord): NamedLease | undefined {
   return job.resource === null ? undefined : state.leases.get(job.resource);

@@ -14,9 +14,9 @@ import { findLease, saveLease } from "./transition.ts";
 /** How many delayed or lapsed rows one claim moves at the most; the next claim goes on. */
 const ROWS_A_SWEEP = 1_000;
 /** How often one claim looks again, after candidates had to be sent to wait for their resource. */
-const LOOKS = 4;
+const LOOKS = 5;
 /** How many candidates are read at once at least, so that a run of jobs on one busy resource is passed quickly. */
-const FEWEST_CANDIDATES = 20;
+const FEWEST_CANDIDATES = 100;
 
 export interface Look {
   /** Whether a claim may find or change anything. */
@@ -40,20 +40,32 @@ export function lookFor(statements: Statements, request: ClaimRequest, sweep: Sw
   };
 }
 
-export function claim(statements: Statements, request: ClaimRequest, moment: Moment): ClaimedJob[] {
+export interface ClaimedBatch {
+  readonly jobs: readonly ClaimedJob[];
+  /** So many jobs had to be sent to wait for their resource that there may be free ones behind them. */
+  readonly isCutShort: boolean;
+}
+
+export function claim(statements: Statements, request: ClaimRequest, moment: Moment): ClaimedBatch {
   statements.run("promote due", { now: moment.nowMs, limit: ROWS_A_SWEEP });
   const jobs: ClaimedJob[] = [];
+  let isCutShort = false;
+  const take = (queue: string, limit: number): void => {
+    const claimed = claimFrom(statements, queue, limit, request, moment);
+    jobs.push(...claimed.jobs);
+    isCutShort ||= claimed.isCutShort;
+  };
   let left = request.queues.length;
   for (const queue of request.queues) {
     // Each queue gets an even share of what is left; the claimer begins with another one each time (C15).
     const share = Math.ceil((request.limit - jobs.length) / left--);
-    if (share > 0) jobs.push(...claimFrom(statements, queue, share, request, moment));
+    if (share > 0) take(queue, share);
   }
   for (const queue of request.queues) {
     if (request.queues.length === 1 || jobs.length >= request.limit) break;
-    jobs.push(...claimFrom(statements, queue, request.limit - jobs.length, request, moment));
+    take(queue, request.limit - jobs.length);
   }
-  return jobs;
+  return { jobs, isCutShort: isCutShort && jobs.length < request.limit };
 }
 
 function claimFrom(
@@ -62,19 +74,19 @@ function claimFrom(
   limit: number,
   request: ClaimRequest,
   moment: Moment,
-): ClaimedJob[] {
+): ClaimedBatch {
   const queue = statements.get<{ id: number; paused: number }>("find queue", { name: queueName });
-  if (queue === undefined || queue.paused === 1) return [];
+  if (queue === undefined || queue.paused === 1) return { jobs: [], isCutShort: false };
   const jobs: ClaimedJob[] = [];
-  for (let look = 0; look < LOOKS && jobs.length < limit; look++) {
+  for (let look = 0; look < LOOKS; look++) {
     const wanted = limit - jobs.length;
     const asked = look === 0 ? wanted : Math.max(wanted, FEWEST_CANDIDATES);
     const candidates = findCandidates(statements, queue.id, queueName, request.takeover, moment, asked);
     const claims = choose(statements, candidates, wanted, { ...request, ...moment });
     jobs.push(...take(statements, claims, request.owner, moment));
-    if (candidates.length < asked) break;
+    if (candidates.length < asked || jobs.length === limit) return { jobs, isCutShort: false };
   }
-  return jobs;
+  return { jobs, isCutShort: true };
 }
 
 /** The first `wanted` whose resource is free. Each one's lease is taken on the way, so that the next job of it waits. */

@@ -117,6 +117,7 @@ export function deleteJobs(statements: Statements, ids: readonly JobId[]): Contr
     if (!mayDelete(job))
       return { outcome: "conflict", state: job.state, why: "it is leased; cancel or revoke it first" };
     remove(statements, job.seq, id);
+    statements.run("raise deleted generation", { generation: job.generation });
     const counts = new EndCounts();
     counts.add(queueId(statements, job.queue), job.state, -1);
     counts.write(statements);
@@ -136,13 +137,21 @@ export interface Ages {
   readonly failedMs: number;
 }
 
+interface Prunable {
+  readonly seq: number;
+  readonly job_id: JobId;
+  readonly queue: number;
+  readonly phase: number;
+  readonly generation: number;
+}
+
 /** Bounded pieces of the history, going on where the last one stopped (C14, C16). */
 export class Pruner {
   #after = 0;
 
   run(statements: Statements, ages: Ages, limit: number): number {
     const { nowMs } = readMoment(statements);
-    const rows = statements.all<{ seq: number; job_id: JobId; queue: number; phase: number }>("prunable", {
+    const rows = statements.all<Prunable>("prunable", {
       after: this.#after,
       limit,
       completed_before: nowMs - ages.completedMs,
@@ -154,6 +163,8 @@ export class Pruner {
       counts.add(queue, phase, -1);
     }
     counts.write(statements);
+    const highest = Math.max(0, ...rows.map(({ generation }) => generation));
+    statements.run("raise deleted generation", { generation: highest });
     this.#after = rows.length < limit ? 0 : (rows.at(-1)?.seq ?? 0);
     this.#pruneLeases(statements, nowMs - ages.completedMs, limit);
     return rows.length;

@@ -9,12 +9,13 @@ import {
 } from "../../protocol/enqueue.ts";
 import { type JobId, jobLine } from "../../protocol/identity.ts";
 import type { EndReason, JobRecord } from "../../protocol/job.ts";
+import { isFree } from "../../protocol/named-lease.ts";
 import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
 import { queueId } from "./queues.ts";
-import { phaseOf, stateOf } from "./rows.ts";
+import { PHASE, phaseOf, stateOf } from "./rows.ts";
 import type { Statements } from "./statements.ts";
-import { findJob, saveJob } from "./transition.ts";
+import { findJob, findLease, saveJob } from "./transition.ts";
 
 /** Longest input kept in the row itself, in UTF-16 units: every claim and settling rewrites the row. */
 const INLINE_INPUT = 512;
@@ -29,6 +30,7 @@ export function enqueue(statements: Statements, jobs: readonly NewJob[]): Enqueu
     index,
     row: rowOf(job, queues.get(job.queue) as number, nowMs),
   }));
+  waitForBusyResources(statements, candidates, nowMs);
   const answers: EnqueueAnswer[] = new Array(jobs.length);
   // In the order given, which becomes the order of arrival; and of two jobs with one key the first holds it.
   let plain: Candidate[] = [];
@@ -48,7 +50,31 @@ export function enqueue(statements: Statements, jobs: readonly NewJob[]): Enqueu
 interface Candidate {
   readonly job: NewJob;
   readonly index: number;
-  readonly row: NewRow;
+  row: NewRow;
+}
+
+/**
+ * A job whose resource is held waits for it from the start, and so do all but the first of one call: else a claim
+ * would have to pass them one by one. The order is the same (C15): while it is held nothing of it runs, and whoever
+ * gives it up frees the first of those that wait.
+ */
+function waitForBusyResources(statements: Statements, candidates: readonly Candidate[], nowMs: number): void {
+  const first = new Map<string, Candidate | "held">();
+  for (const candidate of candidates) {
+    const { resource, priority } = candidate.job;
+    if (resource === null || candidate.row["phase"] !== PHASE.ready) continue;
+    const before = first.get(resource);
+    if (before === undefined) {
+      const isHeld = !isFree(findLease(statements, resource), nowMs);
+      first.set(resource, isHeld ? "held" : candidate);
+      if (isHeld) candidate.row = { ...candidate.row, phase: PHASE.waiting };
+    } else if (before !== "held" && priority < before.job.priority) {
+      before.row = { ...before.row, phase: PHASE.waiting };
+      first.set(resource, candidate);
+    } else {
+      candidate.row = { ...candidate.row, phase: PHASE.waiting };
+    }
+  }
 }
 
 /** The columns in the order of the statement `enqueue`. */

@@ -89,16 +89,28 @@ function bringUpToDate(
   path: string,
   texts: ReadonlyMap<string, string>,
 ): void {
+  // Looked at first without the write lock: a worker that starts must not wait for somebody's long transaction.
+  if (isUpToDate(database, options, path, texts)) return;
+  if (options.migrate === false) refuseOlder(database, path);
   database.exec("begin immediate");
   try {
-    if (options.migrate === false) refuseOlder(database, path);
-    else migrate(database, path);
+    migrate(database, path);
     if (options.synchronous === "normal") raiseFloorAfterBoot(new Statements(database, texts));
     database.exec("commit");
   } catch (error) {
-    database.exec("rollback");
+    if (database.isTransaction !== false) database.exec("rollback");
     throw error;
   }
+}
+
+function isUpToDate(
+  database: Database,
+  options: SqliteOptions,
+  path: string,
+  texts: ReadonlyMap<string, string>,
+): boolean {
+  if (pendingMigrations(database, path).length > 0) return false;
+  return options.synchronous !== "normal" || !isNewBoot(new Statements(database, texts));
 }
 
 function refuseOlder(database: Database, path: string): void {
@@ -109,13 +121,22 @@ function refuseOlder(database: Database, path: string): void {
 
 /** Under `synchronous=normal` a crash of the system may have lost acknowledged claims (section 1, *Floor*). */
 function raiseFloorAfterBoot(statements: Statements): void {
-  const bootId = currentBootId();
-  const noted = statements.get<{ boot_id: string | null }>("boot")?.boot_id;
-  if (bootId === undefined || bootId === noted) return;
+  if (!isNewBoot(statements)) return;
   const moment = readMoment(statements);
   // A file that was never opened so before has lost nothing yet.
-  if (noted !== null) statements.run("raise epoch", { epoch: nextEpoch(moment.epoch, moment.nowMs) });
-  statements.run("note boot", { boot_id: bootId });
+  if (notedBootId(statements) !== null) {
+    statements.run("raise epoch", { epoch: nextEpoch(moment.epoch, moment.nowMs) });
+  }
+  statements.run("note boot", { boot_id: currentBootId() });
+}
+
+function isNewBoot(statements: Statements): boolean {
+  const bootId = currentBootId();
+  return bootId !== undefined && bootId !== notedBootId(statements);
+}
+
+function notedBootId(statements: Statements): string | null {
+  return statements.get<{ boot_id: string | null }>("boot")?.boot_id ?? null;
 }
 
 /** Linux tells one boot from another; elsewhere nothing dependable does, and the floor is the operator's to raise. */

@@ -117,7 +117,8 @@ export class SqliteStore implements Store {
     return connection.write("claim", options.timeoutMs, (statements) => {
       const moment = readMoment(statements);
       const ended = look.sweep ? this.#sweep.run(statements, moment) : [];
-      return { jobs: claim(statements, request, moment), ended, nextDueInMs: look.nextDueInMs };
+      const { jobs, isCutShort } = claim(statements, request, moment);
+      return { jobs, ended, nextDueInMs: isCutShort ? 0 : look.nextDueInMs };
     });
   }
 

@@ -41,6 +41,7 @@ export class Sweep {
     const { nowMs } = moment;
     statements.run("rebase leases that start in the future", { now: nowMs });
     statements.run("rebase the laid open", { now: nowMs });
+    statements.run("rebase named leases", { now: nowMs });
     const ended = statements
       .all<{ seq: number }>("lapsed without a future", { now: nowMs, limit: ROWS_A_SWEEP })
       .map(({ seq }) => end(statements, seq, moment));

@@ -19,7 +19,6 @@ import {
 } from "./fixtures.ts";
 import { type ConformanceTest, test } from "./harness.ts";
 
-const _EPOCH_SIZE = 2 ** 32;
 const HOUR_MS = 3_600_000;
 
 export const cancelTests: readonly ConformanceTest[] = [

@@ -115,6 +115,15 @@ export const clocks: Chapter = {
       assert.equal(again.outcome, "applied");
     }),
 
+    test("T5 a claim that meets a resource from the future makes its lease end one lease from now", async (world) => {
+      const fence = await leased(world, { resource: "desk" });
+      for (const what of [fence.jobId, "desk"]) await world.setBack(what, HOUR_MS);
+      assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
+      for (const what of [fence.jobId, "desk"]) await world.lapse(what, LAPSE_MS);
+      const { job, token } = await claimOne(world, newOwner());
+      assert.deepEqual([job.jobId, token.generation], [fence.jobId, gen(2)]);
+    }),
+
     test("T5 a renewed named lease from the future ends one lease from now", async (world) => {
       const { store } = world;
       const owner = newOwner();

@@ -16,7 +16,6 @@ import {
 } from "./fixtures.ts";
 import { type ConformanceTest, test } from "./harness.ts";
 
-const _EPOCH_SIZE = 2 ** 32;
 const HOUR_MS = 3_600_000;
 
 export const deleteAndPrune: readonly ConformanceTest[] = [
@@ -47,6 +46,17 @@ export const deleteAndPrune: readonly ConformanceTest[] = [
     assert.deepEqual(await world.store.get(ids, OPTIONS), [undefined, undefined, undefined]);
     assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
     assert.deepEqual(await world.store.settle([complete(fence)], OPTIONS), [{ outcome: "gone" }]);
+  }),
+
+  test("C14 an id that is enqueued again after its deletion never gets a generation that was given out", async (world) => {
+    const jobId = newId();
+    const first = await leased(world, { jobId, mayRepeat: true });
+    await settled(world, complete(first));
+    await world.store.delete([jobId], OPTIONS);
+    const again = await leased(world, { jobId, mayRepeat: true });
+    assert.ok(again.generation > first.generation, `${again.generation} after ${first.generation}`);
+    assertHas((await world.store.settle([complete(first)], OPTIONS))[0], { outcome: "stale" });
+    await settled(world, complete(again));
   }),
 
   test("C14 pruning removes ended jobs of the given age, at most `limit`, and nothing else", async (world) => {

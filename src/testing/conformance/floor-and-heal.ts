@@ -19,7 +19,6 @@ import {
 import { type ConformanceTest, test } from "./harness.ts";
 
 const EPOCH_SIZE = 2 ** 32;
-const _HOUR_MS = 3_600_000;
 
 export const floorAndHeal: readonly ConformanceTest[] = [
   test("after the floor was raised every claim, revoke, retry and C12 lies above the new epoch", async (world) => {

@@ -5,7 +5,7 @@ create table leasehold_store (
   id integer primary key check (id = 1),
   schema_version integer not null,
   epoch integer not null,
-  deleted_generation integer not null,  -- highest generation of any named lease ever deleted
+  deleted_generation integer not null,  -- highest generation of any job or named lease ever deleted
   boot_id text                          -- the boot in which the file was last opened with synchronous=normal
 ) strict;
 

@@ -59,7 +59,7 @@ delete from leasehold_job where seq = :seq and (phase not in (1, 2, 3) or owner 
 
 -- name: prunable    :after :limit :completed_before :failed_before
 -- A piece of the history, in order of arrival; the caller goes on where it stopped.
-select seq, job_id, queue, phase
+select seq, job_id, queue, phase, generation
   from leasehold_job
  where seq > :after and phase > 3
    and finished_at <= case phase when 5 then :failed_before else :completed_before end

@@ -7,6 +7,9 @@ select exists (select 1 from leasehold_job
     or exists (select 1 from leasehold_job
                 where phase in (1, 3) and owner is not null
                   and lease_until - lease_ms > cast(round(unixepoch('subsec') * 1000) as integer) + max(lease_ms / 10, 50))
+    or exists (select 1 from leasehold_lease
+                where owner is not null
+                  and lease_until - lease_ms > cast(round(unixepoch('subsec') * 1000) as integer) + max(lease_ms / 10, 50))
     or exists (select 1 from leasehold_job where phase = 3) as some;
 
 -- name: rebase leases that start in the future    :now
@@ -20,6 +23,11 @@ update leasehold_job
 update leasehold_job
    set lease_until = :now + lease_ms, phase = 2
  where phase in (1, 3) and owner is not null and lease_until - lease_ms > :now + max(lease_ms / 10, 50);
+
+-- name: rebase named leases    :now
+update leasehold_lease
+   set lease_until = :now + lease_ms
+ where owner is not null and lease_until - lease_ms > :now + max(lease_ms / 10, 50);
 
 -- name: lapsed without a future    :now :limit
 -- No attempts left (C12) or a pending cancel (C13): these end.

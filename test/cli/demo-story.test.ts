@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Cast } from "../../src/cli/demo/cast.ts";
+import type { DestinationFacts } from "../../src/cli/demo/destination-process.ts";
+import type { Report, Step, Who } from "../../src/cli/demo/report.ts";
+import { play } from "../../src/cli/demo/story.ts";
+import { systemWorld } from "../../src/clock/system.ts";
+import { sqlite } from "../../src/stores/sqlite/index.ts";
+import { folder } from "./support.ts";
+
+type Reports = Record<Who, Partial<Record<Step, Partial<Report>>>>;
+
+const AS_IT_SHOULD_BE: Reports = {
+  A: {
+    claimed: { generation: 7 },
+    paid: { outcome: "applied", receipt: "1" },
+    renewal: { outcome: "stale", generation: 7, current: 8 },
+    completion: { outcome: "stale", generation: 7, current: 8 },
+    write: { outcome: "refused", generation: 7, current: 8 },
+    "payment-repeated": { outcome: "replayed", receipt: "1" },
+  },
+  B: { claimed: { generation: 8 }, completion: { outcome: "applied" } },
+};
+
+const FACTS: DestinationFacts = {
+  balanceCents: 1_999,
+  payments: 1,
+  decisions: [{ generation: 8, outcome: "applied", mark: 8 }],
+};
+
+/** Which checks fail when the players report this; the store, which has seen none of it, fails two of its own. */
+async function failing(reports: Reports, facts: DestinationFacts = FACTS): Promise<string[]> {
+  const server = createServer((_, response) => response.end(JSON.stringify(facts))).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const store = sqlite(join(folder(), "store.db"));
+  onTestFinished(() => store.close());
+  const cast: Cast = {
+    startDestination: async () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    startPlayer: ({ who }) => ({
+      who,
+      pid: process.pid, // SIGCONT does nothing to one that runs
+      hear: async (step) => ({ step, outcome: "applied", generation: 0, ...reports[who][step] }),
+      tell() {},
+    }),
+    dismiss() {},
+  };
+  const stage = { store, storePath: "", destinationPath: "", cast, world: systemWorld(), tell() {} };
+  const { checks } = await play(stage);
+  return checks.filter(({ ok }) => !ok).map(({ what }) => what);
+}
+
+const OF_THE_STORE = [
+  "B completed the job, which ended once",
+  "the journal has both refusals with both generations, and one end",
+];
+
+describe("the demo's checks", () => {
+  it("hold for what should happen", async () => expect(await failing(AS_IT_SHOULD_BE)).toEqual(OF_THE_STORE));
+
+  for (const [step, seen, missing] of [
+    ["renewal", { outcome: "applied", generation: 7 }, "A's renewal was refused as stale"],
+    ["completion", { outcome: "applied", generation: 7 }, "A's completion was refused as stale"],
+    ["completion", { outcome: "stale", generation: 7, current: 7 }, "A's completion was refused as stale"],
+    ["write", { outcome: "applied", generation: 7, current: 8 }, "A's write was refused, because 7 < 8"],
+    [
+      "payment-repeated",
+      { outcome: "applied", receipt: "2" },
+      "A's repeated payment was answered from the first one's record",
+    ],
+    ["claimed", { generation: 6 }, "A holds generation 7"],
+  ] as const) {
+    it(`fail when A's ${step} is ${JSON.stringify(seen)}`, async () => {
+      const reports = { ...AS_IT_SHOULD_BE, A: { ...AS_IT_SHOULD_BE.A, [step]: seen } };
+      expect(await failing(reports)).toEqual(expect.arrayContaining([...OF_THE_STORE, missing]));
+    });
+  }
+
+  it("fail when an effect happened twice", async () => {
+    const twice = { ...FACTS, balanceCents: 3_998 };
+    expect(await failing(AS_IT_SHOULD_BE, twice)).toContain(
+      "each effect happened once: one write to the account, one payment",
+    );
+  });
+});
