@@ -20,7 +20,10 @@ export abstract class LeaseholdError extends Error {
   readonly next: string;
 
   constructor(message: string, options: LeaseholdErrorOptions) {
-    super(`${message} ${options.next}`, options.cause === undefined ? {} : { cause: options.cause });
+    super(
+      `${/[.!?…]$/.test(message) ? message : `${message}.`} ${options.next}`,
+      options.cause === undefined ? {} : { cause: options.cause },
+    );
     this.name = new.target.name;
     this.next = options.next;
   }
