@@ -117,9 +117,23 @@ function enqueuePlain(
 }
 
 function areAlike(one: Candidate, other: Candidate): boolean {
-  const { job_id, input, ...settings } = one.row;
-  return Object.entries(settings).every(([column, value]) => other.row[column] === value);
+  return SETTINGS.every((column) => one.row[column] === other.row[column]);
 }
+
+/** Every column of a new row but its id and input. */
+const SETTINGS: readonly string[] = [
+  "name",
+  "queue",
+  "priority",
+  "phase",
+  "run_at",
+  "lease_ms",
+  "max_attempts",
+  "max_run_ms",
+  "backoff",
+  "resource",
+  "unique_key",
+];
 
 function enqueueAlike(
   statements: Statements,
