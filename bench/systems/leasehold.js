@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url);
 export const leasehold = {
   name: "leasehold",
   version: require("../../package.json").version,
-  jobsToDrain: { full: 20_000, normal: 30_000 },
+  jobsToDrain: { full: 40_000, normal: 60_000 },
   jobsToEnqueue: { full: 1_000, normal: 3_000 },
   variants: [{ name: "" }],
   atOnce: true,
