@@ -21,7 +21,7 @@ export abstract class LeaseholdError extends Error {
 
   constructor(message: string, options: LeaseholdErrorOptions) {
     super(
-      `${/[.!?…]$/.test(message) ? message : `${message}.`} ${options.next}`,
+      options.next === "" ? message : `${message} ${options.next}`,
       options.cause === undefined ? {} : { cause: options.cause },
     );
     this.name = new.target.name;
@@ -296,12 +296,12 @@ export class TransactionBodyError extends LeaseholdError {
   }
 }
 
-/** Throw this from a handler to fail the job for good: no further attempt is made. */
+/** Throw this from a handler to fail the job for good: no further attempt is made. Its message stays as it is given. */
 export class FinalError extends LeaseholdError {
   readonly code = "LH_FINAL";
 
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, { next: "No further attempt is made.", ...options });
+    super(message, { next: "", ...options });
   }
 }
 
@@ -316,13 +316,14 @@ export class WaitTimeoutError extends LeaseholdError {
   }
 }
 
-/** The awaited job ended otherwise than completed. */
+/** The awaited job ended otherwise than completed; `cause` is the last attempt's error, as far as it was stored. */
 export class JobNotCompletedError extends LeaseholdError {
   readonly code = "LH_JOB_NOT_COMPLETED";
   readonly state: JobState;
 
-  constructor(jobId: JobId, state: JobState, why: string, cause?: unknown) {
-    super(`Job ${jobId} ended as ${state}${why === "" ? "" : ` (${why})`}.`, {
+  constructor(jobId: JobId, state: JobState, why: string, cause?: Error) {
+    const last = cause === undefined ? "" : `: ${cause.message.replace(/[.]$/, "")}`;
+    super(`Job ${jobId} ended as ${state}${why === "" ? "" : ` (${why})`}${last}.`, {
       next: "Its journal tells the story: leasehold show ID.",
       cause,
     });

@@ -4,6 +4,7 @@ import type { Backoff } from "../protocol/retry.ts";
 import { checkBackoff, DEFAULT_BACKOFF } from "../protocol/retry.ts";
 import { checkLeaseMs } from "../protocol/trust.ts";
 import type { RunContext } from "./handler.ts";
+import { checkFunction, checkKnown } from "./known-options.ts";
 import { checkCount, checkName, checkPriority } from "./names.ts";
 
 /** At most one live job per (job name, key); what becomes of a second one (C17). Default `keep`. */
@@ -62,6 +63,21 @@ export interface JobDefinition<Input = unknown, Result = unknown> {
   readonly [types]?: { readonly input: Input; readonly result: Result };
 }
 
+const JOB_SPEC = new Set([
+  "name",
+  "input",
+  "result",
+  "queue",
+  "leaseMs",
+  "maxAttempts",
+  "maxRunMs",
+  "backoff",
+  "priority",
+  "resource",
+  "unique",
+  "run",
+]);
+
 type In<Schema extends StandardSchemaV1> = StandardSchemaV1.InferInput<Schema>;
 type Out<Schema extends StandardSchemaV1> = StandardSchemaV1.InferOutput<Schema>;
 
@@ -91,9 +107,11 @@ export function defineJob(
     readonly result?: StandardSchemaV1 | undefined;
   },
 ): JobDefinition {
+  checkKnown("defineJob", spec, JOB_SPEC);
   const { name, queue = name, leaseMs = 30_000, maxAttempts = 10, maxRunMs, priority = 0 } = spec;
   const backoff = { ...DEFAULT_BACKOFF, ...spec.backoff };
   checkName("name", name);
+  checkFunction("run", spec.run);
   checkName("queue", queue);
   checkLeaseMs(leaseMs);
   checkCount("maxAttempts", maxAttempts);

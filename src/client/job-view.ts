@@ -28,6 +28,16 @@ export function jobView(record: JobRecord): JobView {
   };
 }
 
+/** An `Error` again, for whoever catches or logs it. */
+export function asError(stored: StoredError | undefined): Error | undefined {
+  if (stored === undefined) return undefined;
+  const cause = asError(stored.cause);
+  const error = new Error(stored.message, cause === undefined ? {} : { cause });
+  error.name = stored.name;
+  if (stored.stack !== undefined) error.stack = stored.stack;
+  return error;
+}
+
 function value(text: string | null): unknown {
   return text === null ? undefined : JSON.parse(text);
 }

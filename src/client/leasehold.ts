@@ -18,10 +18,11 @@ import type { Each, Enqueued, EnqueueEntry, EnqueueOptions, JobRef } from "./enq
 import { Enqueuer } from "./enqueuer.ts";
 import type { Lease } from "./handler.ts";
 import { type JobView, jobView } from "./job-view.ts";
+import { checkFunction, checkKnown } from "./known-options.ts";
 import { lineOf } from "./lines.ts";
 import { type Log, limited, stderrLog } from "./log.ts";
 import { checkCount, checkName } from "./names.ts";
-import { idOf, newJob } from "./new-job.ts";
+import { idOf, JOB_OPTIONS, newJob } from "./new-job.ts";
 import { Results } from "./results.ts";
 import { checkMaxBytes, DEFAULT_MAX_INPUT_BYTES } from "./storable.ts";
 
@@ -40,6 +41,10 @@ export interface LeaseholdOptions {
   readonly retentionMs?: Partial<Retention>;
 }
 
+const LEASEHOLD_OPTIONS = new Set(["store", "world", "log", "callTimeoutMs", "maxInputBytes", "retentionMs"]);
+const ENQUEUE_OPTIONS = new Set([...JOB_OPTIONS, "tx"]);
+const ENTRY_MEMBERS = new Set([...JOB_OPTIONS, "job", "input"]);
+const WITH_LEASE_OPTIONS = new Set(["leaseMs", "waitMs", "signal", "renewer"]);
 const DAY_MS = 86_400_000;
 const IDS_PER_CALL = 500;
 
@@ -59,6 +64,7 @@ export class Leasehold {
 
   /** @throws {InvalidArgumentError} naming the option that cannot be used */
   constructor(options: LeaseholdOptions) {
+    checkKnown("options", options, LEASEHOLD_OPTIONS);
     const { store, callTimeoutMs = 5_000, maxInputBytes = DEFAULT_MAX_INPUT_BYTES } = options;
     if (typeof store?.claim !== "function") {
       throw new InvalidArgumentError("store", store, "a store, such as sqlite(path) from leasehold/sqlite");
@@ -97,6 +103,7 @@ export class Leasehold {
       : [input: Input, options?: EnqueueOptions]
   ): Promise<Enqueued<Result>> {
     this.#assertOpen();
+    checkKnown("options", options, ENQUEUE_OPTIONS);
     const { tx } = options;
     const made = newJob(job as JobDefinition, input, options, this.#world, this.#maxInputBytes);
     const row = made instanceof Promise ? await made : made;
@@ -121,6 +128,7 @@ export class Leasehold {
     this.#assertOpen();
     const rows: NewJob[] = [];
     for (const [i, entry] of (entries as readonly EnqueueEntry[]).entries()) {
+      checkKnown(`entries[${i}]`, entry, ENTRY_MEMBERS);
       const made = newJob(
         entry.job,
         entry.input,
@@ -259,6 +267,8 @@ export class Leasehold {
     options: WithLeaseOptions,
     fn: (lease: Lease) => Promise<Result> | Result,
   ): Promise<Result> {
+    checkKnown("options", options, WITH_LEASE_OPTIONS);
+    checkFunction("fn", fn);
     return this.#leases.with(name, options, fn);
   }
 

@@ -30,6 +30,20 @@ export interface JobOptions {
   readonly unique?: UniqueKey;
 }
 
+export const JOB_OPTIONS: ReadonlySet<string> = new Set([
+  "jobId",
+  "queue",
+  "priority",
+  "delayMs",
+  "runAt",
+  "leaseMs",
+  "maxAttempts",
+  "maxRunMs",
+  "backoff",
+  "resource",
+  "unique",
+]);
+
 const CONFLICTS: readonly OnConflict[] = ["keep", "throw", "replace"];
 
 /**

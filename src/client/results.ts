@@ -3,7 +3,7 @@ import { GoneError, JobNotCompletedError, WaitTimeoutError } from "../errors.ts"
 import type { JobId } from "../protocol/identity.ts";
 import { isEnded } from "../protocol/job.ts";
 import type { Store } from "../stores/store.ts";
-import { jobView } from "./job-view.ts";
+import { asError, jobView } from "./job-view.ts";
 
 const FIRST_LOOK_MS = 10;
 const LONGEST_WAIT_MS = 500;
@@ -107,7 +107,8 @@ export class Results {
       for (const waiter of waiters) {
         if (view === undefined) waiter.reject(new GoneError(`Job ${id}`));
         else if (view.state === "completed") waiter.resolve(view.result);
-        else waiter.reject(new JobNotCompletedError(id, view.state, view.endReason ?? "", view.error));
+        else
+          waiter.reject(new JobNotCompletedError(id, view.state, view.endReason ?? "", asError(view.error)));
       }
     }
   }

@@ -1,5 +1,6 @@
 import type { JobDefinition } from "../client/define-job.ts";
 import { isJobDefinition } from "../client/define-job.ts";
+import { checkKnown } from "../client/known-options.ts";
 import { checkCount, checkName } from "../client/names.ts";
 import { InvalidArgumentError } from "../errors.ts";
 
@@ -28,6 +29,16 @@ export interface WorkerSettings extends Required<WorkerOptions> {
   readonly maxResultBytes: number;
 }
 
+const WORKER_OPTIONS = new Set([
+  "concurrency",
+  "queues",
+  "graceMs",
+  "pollMs",
+  "renewer",
+  "maxBlockedMs",
+  "signal", // of a drain
+]);
+
 export const DEFAULT_MAX_BLOCKED_MS = 60_000;
 
 /** @throws {InvalidArgumentError} naming the option that cannot be used */
@@ -36,6 +47,7 @@ export function workerSettings(
   options: WorkerOptions,
   shared: { readonly callTimeoutMs: number; readonly maxResultBytes: number },
 ): WorkerSettings {
+  checkKnown("options", options, WORKER_OPTIONS);
   const settings: WorkerSettings = {
     concurrency: options.concurrency ?? 10,
     queues: options.queues ?? [...new Set([...jobs.values()].map(({ queue }) => queue))],
@@ -67,6 +79,8 @@ export function checkGraceMs(graceMs: number): void {
 
 /** The definitions by name. @throws {InvalidArgumentError} for none, for two of one name, or for something else */
 export function jobsByName(jobs: readonly JobDefinition[]): ReadonlyMap<string, JobDefinition> {
+  if (!Array.isArray(jobs))
+    throw new InvalidArgumentError("jobs", jobs, "an array of jobs, as in [sendMail]");
   const byName = new Map<string, JobDefinition>();
   for (const job of jobs) {
     if (!isJobDefinition(job)) throw new InvalidArgumentError("jobs", job, "what defineJob() returned");

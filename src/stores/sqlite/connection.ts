@@ -1,7 +1,7 @@
 import type { World } from "../../clock/world.ts";
 import { ClosedError, StoreBusyError } from "../../errors.ts";
 import type { Database } from "./driver.ts";
-import { afterCommit, definite, isBusy } from "./failure.ts";
+import { afterCommit, definite, HandleInUse, isBusy } from "./failure.ts";
 import type { Statements } from "./statements.ts";
 
 /** How long transactions may follow each other in one turn of the event loop, ms. */
@@ -119,6 +119,9 @@ export class Connection {
   }
 
   #tryBegin(): unknown {
+    // A caller who gave us the handle may have a transaction of its own open on it: we wait for its end.
+    if (this.#database.isTransaction === true)
+      return new HandleInUse("The handle is in a transaction of its owner's.");
     try {
       this.#database.exec("begin immediate");
       this.#noteTurn();

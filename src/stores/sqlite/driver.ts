@@ -1,10 +1,13 @@
 import { StoreUnusableError } from "../../errors.ts";
 
-/** What we use of the `node:sqlite` API; `@photostructure/sqlite` has the same. */
+/** What `node:sqlite` and `@photostructure/sqlite` share: parameters by position, or one object of them by name. */
 export interface Statement {
-  run(parameters?: Record<string, unknown>): { readonly changes: number | bigint };
-  get(parameters?: Record<string, unknown>): Record<string, unknown> | undefined;
-  all(parameters?: Record<string, unknown>): Record<string, unknown>[];
+  run(...parameters: unknown[]): {
+    readonly changes: number | bigint;
+    readonly lastInsertRowid: number | bigint;
+  };
+  get(...parameters: unknown[]): Record<string, unknown> | undefined;
+  all(...parameters: unknown[]): Record<string, unknown>[];
 }
 
 /** A database handle: the caller may bring its own. */

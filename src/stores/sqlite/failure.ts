@@ -17,7 +17,13 @@ function codeOf(error: unknown): number | undefined {
   return typeof code === "number" ? code & 0xff : undefined;
 }
 
+/** The caller's own transaction is open on the handle that the store was given. */
+export class HandleInUse extends Error {
+  override readonly name = "HandleInUse";
+}
+
 export function isBusy(error: unknown): boolean {
+  if (error instanceof HandleInUse) return true;
   const code = codeOf(error);
   return code === BUSY || code === LOCKED;
 }
@@ -64,10 +70,14 @@ function adviceFor(code: number | undefined, path: string): Advice | undefined {
         problem: `reading or writing ${path} failed`,
         next: "Check the disk; network file systems do not work.",
       };
-    case CORRUPT:
     case NOTADB:
       return {
-        problem: `${path} is not a sound SQLite database`,
+        problem: `${path} is not a SQLite database`,
+        next: "Check the path; the file was left as it is.",
+      };
+    case CORRUPT:
+      return {
+        problem: `${path} is damaged`,
         next: "Restore it from a backup, then raise the floor.",
       };
     default:

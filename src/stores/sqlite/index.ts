@@ -1,11 +1,13 @@
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "../../errors.ts";
 import type { RenewalThreadSpec, Store } from "../store.ts";
+import type { Database } from "./driver.ts";
+import { newHandle } from "./open.ts";
 import type { SqliteOptions } from "./options.ts";
 import { SqliteStore } from "./store.ts";
 import { fileOf } from "./transaction.ts";
 
-export type { Database } from "./driver.ts";
+export type { Database, Statement } from "./driver.ts";
 export type { SqliteOptions } from "./options.ts";
 
 /**
@@ -31,6 +33,16 @@ export function sqlite(options: string | SqliteOptions): Store {
   }
   const path = given.path === ":memory:" ? ":memory:" : resolve(given.path as string);
   return new SqliteStore(given, path, renewalThread(path, given));
+}
+
+/**
+ * Opens a database file with the SQLite that the store itself uses on this Node: for tables of the application beside
+ * the jobs, and for `{ tx }`. The handle is the caller's to close.
+ *
+ * @throws {StoreUnusableError} when this Node has no SQLite that is safe, or the file cannot be opened
+ */
+export async function openDatabase(path: string): Promise<Database> {
+  return newHandle(path);
 }
 
 /** A database in memory is its handle's alone; and sources that Node cannot load start no thread. */

@@ -1,6 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { World } from "../../clock/world.ts";
-import { InvalidArgumentError, SchemaVersionError, StoreUnusableError } from "../../errors.ts";
+import {
+  InvalidArgumentError,
+  SchemaVersionError,
+  StoreBusyError,
+  StoreUnusableError,
+} from "../../errors.ts";
 import { nextEpoch } from "../../protocol/floor.ts";
 import { type Database, isWalSafe, loadDriver, sqliteVersion } from "./driver.ts";
 import { definite, isBusy } from "./failure.ts";
@@ -48,7 +53,7 @@ export async function inspect<T>(
   }
 }
 
-async function newHandle(path: string): Promise<Database> {
+export async function newHandle(path: string): Promise<Database> {
   const { Database } = await loadDriver();
   try {
     return new Database(path);
@@ -155,7 +160,9 @@ async function patiently(world: World, step: () => void): Promise<void> {
     try {
       return step();
     } catch (error) {
-      if (!isBusy(error) || world.clock.monotonicMs() - beganMs > OPEN_TIMEOUT_MS) throw error;
+      if (!isBusy(error)) throw error;
+      const waitedMs = world.clock.monotonicMs() - beganMs;
+      if (waitedMs > OPEN_TIMEOUT_MS) throw new StoreBusyError("open", waitedMs, error);
       await world.timers.sleep(2 + 8 * world.random.next());
     }
   }

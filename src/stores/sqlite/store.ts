@@ -1,6 +1,6 @@
 import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
-import { ClosedError } from "../../errors.ts";
+import { ClosedError, InvalidTransactionError } from "../../errors.ts";
 import type { ControlAnswer, HealAnswer } from "../../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import { nextEpoch } from "../../protocol/floor.ts";
@@ -102,7 +102,7 @@ export class SqliteStore implements Store {
       this.#ring();
       return answers;
     }
-    await this.#opened();
+    await this.#openedInTransaction();
     const statements = callersStatements(options.tx, this.#path, this.#texts, this.#options.trace);
     const answers = enqueue(statements, jobs);
     whenCommitted(options.tx, this.#world.timers, () => this.#ring());
@@ -271,6 +271,16 @@ export class SqliteStore implements Store {
       throw error;
     });
     return this.#opening;
+  }
+
+  /** To make the schema would need the lock that the caller's open transaction holds: the two would wait for each other. */
+  async #openedInTransaction(): Promise<Opened> {
+    if (this.#opening === undefined && (await this.pendingMigrations()).length > 0) {
+      throw new InvalidTransactionError(`${this.description} has no schema yet, and tx holds its lock.`, {
+        next: "Call await leasehold.open() once before you begin the transaction.",
+      });
+    }
+    return this.#opened();
   }
 
   async #open(): Promise<Opened> {

@@ -10,7 +10,7 @@ import {
   TransactionBodyError,
 } from "../../../src/errors.ts";
 import { type Database, loadDriver } from "../../../src/stores/sqlite/driver.ts";
-import { sqlite } from "../../../src/stores/sqlite/index.ts";
+import { openDatabase, sqlite } from "../../../src/stores/sqlite/index.ts";
 import type { Tx } from "../../../src/stores/store.ts";
 import { optional } from "../../support/optional.ts";
 import { CALL, claimAll, fenceOf, newJob, storeOn, temporaryFolder, world } from "./world.ts";
@@ -252,5 +252,39 @@ describe("the caller's own transaction", () => {
     elsewhere.exec("begin");
     await expect(enqueue(elsewhere)).rejects.toThrow(/in one file/);
     await expect(enqueue({ query() {} })).rejects.toThrow(InvalidTransactionError);
+  });
+});
+
+describe("a caller's transaction on a store that was never opened", () => {
+  it("is refused at once, since the two would wait for each other, and works once the store was opened", async () => {
+    const path = join(temporaryFolder(), "jobs.db");
+    const mine = await openDatabase(path);
+    onTestFinished(() => mine.close());
+    mine.exec("pragma journal_mode = wal");
+    mine.exec("begin immediate");
+    const early = storeOn(path).enqueue([newJob()], { ...CALL, tx: mine });
+    await expect(early).rejects.toThrow(/await leasehold.open\(\) once/);
+    mine.exec("rollback");
+
+    await storeOn(path).open();
+    mine.exec("begin immediate");
+    expect(await storeOn(path).enqueue([newJob()], { ...CALL, tx: mine })).toMatchObject([
+      { outcome: "enqueued" },
+    ]);
+    mine.exec("commit");
+  });
+
+  it("may be on the very handle that the store was given, whose other calls wait for its end", async () => {
+    const mine = await openDatabase(join(temporaryFolder(), "jobs.db"));
+    onTestFinished(() => mine.close());
+    const store = sqlite({ database: mine });
+    await store.open();
+    mine.exec("begin immediate");
+    await store.enqueue([newJob()], { ...CALL, tx: mine });
+    const claiming = claimAll(store, world.ids.owner());
+    await world.timers.sleep(0);
+    mine.exec("commit");
+    expect(await claiming).toHaveLength(1);
+    await store.close();
   });
 });
