@@ -34,6 +34,7 @@ export class WakeFile {
   readonly #random: Random;
   readonly #onRing: () => void;
   #file: number;
+  readonly #bytes = Buffer.alloc(RING_BYTES + 1);
   #lastRing = "";
   #watcher: FSWatcher | undefined;
   #watcherWorks = false;
@@ -128,10 +129,10 @@ export class WakeFile {
     writeSync(this.#file, bytes, 0, bytes.length, 0);
   }
 
+  /** What the file holds now; good until the next read. */
   #read(): Buffer {
-    const bytes = Buffer.alloc(RING_BYTES + 1);
-    readSync(this.#file, bytes, 0, bytes.length, 0);
-    return bytes;
+    readSync(this.#file, this.#bytes, 0, RING_BYTES + 1, 0);
+    return this.#bytes;
   }
 }
 

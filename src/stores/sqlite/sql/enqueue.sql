@@ -16,6 +16,17 @@ values (:job_id, :name, :queue, :priority, :phase, :run_at, :lease_ms, :max_atte
         :resource, :unique_key, :input, :now)
     on conflict (job_id) do nothing;
 
+-- name: enqueue at once    :job_id :input …
+-- The common single job, in one statement: due now, without key or resource, in a queue that is known. When it writes
+-- nothing, one of these is not so, or the job id is there already.
+insert into leasehold_job (job_id, name, queue, priority, phase, lease_ms, max_attempts, max_run_ms, backoff, input,
+                           created_at)
+select :job_id, :name, id, :priority, 1, :lease_ms, :max_attempts, :max_run_ms, :backoff, :input,
+       cast(round(unixepoch('subsec') * 1000) as integer)
+  from leasehold_queue
+ where name = :queue
+    on conflict (job_id) do nothing;
+
 -- name: last seq
 -- 0 in a table that never held a job.
 select coalesce((select seq from sqlite_sequence where name = 'leasehold_job'), 0) as seq;
