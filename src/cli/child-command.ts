@@ -72,6 +72,12 @@ function send(child: ChildProcess, signal: NodeJS.Signals, ownGroup: boolean): v
 }
 
 function notStarted(file: string, error: NodeJS.ErrnoException): CliError {
-  const why = error.code === "ENOENT" ? "there is no such command" : error.message;
-  return new CliError(EXIT.usage, `${file} could not be started: ${why}.`, { cause: error });
+  return new CliError(EXIT.usage, `${file} could not be started: ${reasonOf(error)}.`, { cause: error });
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.code === "ENOENT") return "there is no such command";
+  // Also when a folder of the PATH is closed to this user, whatever the other folders hold.
+  if (error.code === "EACCES") return "there is no such command that this user may run";
+  return error.message;
 }

@@ -143,7 +143,7 @@ describe("a store that is not there", () => {
     const cwd = folder();
     file(cwd, "text.db", "this is a text, and longer than the head of a database file would be, ".repeat(20));
     const { code, stderr } = await cli(["list", "--store", "text.db"], { cwd });
-    expect(stderr).toMatch(/not a sound SQLite database/);
+    expect(stderr).toMatch(/not a SQLite database/);
     expect(code).toBe(4);
   });
 
