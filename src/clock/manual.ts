@@ -1,5 +1,6 @@
 import { v7 } from "uuid";
 import { type JobId, jobId, type Owner, owner } from "../protocol/identity.ts";
+import { sleepBy } from "./sleep.ts";
 import type { FaultPoint, Timer, TimerOptions, Timers, World } from "./world.ts";
 
 export interface ManualWorldOptions {
@@ -59,16 +60,15 @@ export function manualWorld(options: ManualWorldOptions = {}): ManualWorld {
   let monotonicMs = monotonicStartMs;
   let order = 0;
   let frozen = false;
-  let turns: (() => void)[] = [];
+  const turns: (() => void)[] = [];
 
   const pass = (ms: number): void => {
     wallMs += ms;
     monotonicMs += ms;
   };
-  const runTurns = (): void => {
-    const due = turns;
-    turns = [];
-    for (const turn of due) turn();
+  /** One real turn for each, so that promises run between them as they do in the system's. */
+  const runTurn = (): void => {
+    if (!frozen) turns.shift()?.();
   };
   const settle = async (): Promise<void> => {
     let count = 0;
@@ -102,20 +102,9 @@ export function manualWorld(options: ManualWorldOptions = {}): ManualWorld {
     },
     nextTurn(fn: () => void): void {
       turns.push(fn);
-      if (turns.length === 1 && !frozen) setImmediate(() => frozen || runTurns());
+      setImmediate(runTurn);
     },
-    sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-      return new Promise((resolve) => {
-        if (signal?.aborted) return resolve();
-        const done = (): void => {
-          timer.cancel();
-          signal?.removeEventListener("abort", done);
-          resolve();
-        };
-        const timer = manualTimers.after(delayMs, done);
-        signal?.addEventListener("abort", done, { once: true });
-      });
-    },
+    sleep: sleepBy((delayMs, fn) => manualTimers.after(delayMs, fn)),
   };
 
   return {
@@ -156,7 +145,7 @@ export function manualWorld(options: ManualWorldOptions = {}): ManualWorld {
     },
     thaw(): void {
       frozen = false;
-      if (turns.length > 0) setImmediate(runTurns);
+      for (const _ of turns) setImmediate(runTurn);
     },
     at(point: FaultPoint, fn: () => void): () => void {
       const fns = faults.get(point) ?? new Set();

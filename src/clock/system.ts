@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { v7 } from "uuid";
 import { type JobId, type Owner, owner } from "../protocol/identity.ts";
+import { sleepBy } from "./sleep.ts";
 import type { Timer, TimerOptions, Timers, World } from "./world.ts";
 
 /** Node clamps a longer timeout to 1 ms, so longer ones are waited for in pieces. */
@@ -57,16 +58,5 @@ const systemTimers: Timers = {
     setImmediate(fn);
   },
 
-  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = (): void => {
-        timer.cancel();
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = systemTimers.after(delayMs, done);
-      signal?.addEventListener("abort", done, { once: true });
-    });
-  },
+  sleep: sleepBy((delayMs, fn) => systemTimers.after(delayMs, fn)),
 };

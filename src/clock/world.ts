@@ -27,7 +27,10 @@ export interface TimerOptions {
 export interface Timers {
   /** Calls `fn` once after `delayMs` (any finite number ≥ 0: delays beyond 2^31 − 1 ms are safe). */
   after(delayMs: number, fn: () => void, options?: TimerOptions): Timer;
-  /** Calls `fn` in a later turn of the event loop, after the I/O that is due. Calls keep their order. */
+  /**
+   * Calls `fn` in a later turn of the event loop, after the I/O that is due. Calls keep their order, and those that were
+   * asked for together follow each other with nothing but promises in between.
+   */
   nextTurn(fn: () => void): void;
   /** Resolves after `delayMs`, or at once when `signal` fires (it never rejects). */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;

@@ -1,7 +1,7 @@
 /** What one line of a batch says: which job, with which input and options. Nothing of it has been written yet. */
 
 import type { JobDefinition } from "../../client/define-job.ts";
-import { type JobOptions, newJob } from "../../client/new-job.ts";
+import { JOB_OPTIONS, type JobOptions, newJob } from "../../client/new-job.ts";
 import { DEFAULT_MAX_INPUT_BYTES } from "../../client/storable.ts";
 import type { World } from "../../clock/world.ts";
 import { LeaseholdError } from "../../errors.ts";
@@ -23,19 +23,8 @@ export interface EntryReader {
 
 export class BadLine extends Error {}
 
-/** The options of `enqueue` that a line may carry; `jobId` is derived, and `tx` is no data. */
-const OPTIONS = new Set([
-  "queue",
-  "priority",
-  "delayMs",
-  "runAt",
-  "leaseMs",
-  "maxAttempts",
-  "maxRunMs",
-  "backoff",
-  "resource",
-  "unique",
-]);
+/** The options of `enqueue` that a line may carry; `jobId` is derived. */
+const OPTIONS = new Set([...JOB_OPTIONS].filter((name) => name !== "jobId"));
 
 /** With `jobName` a line is the input alone; without, it is `{"job", "input", …options}`. */
 export function entryReader(jobs: Jobs, jobName: string | undefined, world: World): EntryReader {

@@ -1,24 +1,15 @@
-/** C1 and C17. */
+/** C1. What has a unique key goes by unique-keys.ts. */
 
-import {
-  type EnqueueAnswer,
-  type NewJob,
-  onKeyTaken,
-  replaceable,
-  replacedBy,
-} from "../../protocol/enqueue.ts";
-import { type JobId, jobLine } from "../../protocol/identity.ts";
-import type { EndReason, JobRecord } from "../../protocol/job.ts";
-import { isFree } from "../../protocol/named-lease.ts";
-import { note } from "./journal.ts";
+import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
+import type { JobId } from "../../protocol/identity.ts";
+import type { EndReason } from "../../protocol/job.ts";
+import { waitForBusyResources } from "./busy-resources.ts";
 import { readMoment } from "./moment.ts";
+import { type Candidate, INLINE_INPUT, putLongInput, rowOf } from "./new-row.ts";
 import { queueId } from "./queues.ts";
-import { PHASE, stateOf } from "./rows.ts";
+import { stateOf } from "./rows.ts";
 import type { Statements } from "./statements.ts";
-import { findJob, findLease, saveJob } from "./transition.ts";
-
-/** Longest input kept in the row itself, in UTF-16 units: every claim and settling rewrites the row. */
-const INLINE_INPUT = 512;
+import { enqueueUnique } from "./unique-keys.ts";
 
 /** Writes the jobs and answers for each; in the caller's transaction or in one of ours. */
 export function enqueue(statements: Statements, jobs: readonly NewJob[]): EnqueueAnswer[] {
@@ -51,37 +42,6 @@ export function enqueue(statements: Statements, jobs: readonly NewJob[]): Enqueu
   return answers;
 }
 
-interface Candidate {
-  readonly job: NewJob;
-  readonly index: number;
-  row: NewRow;
-}
-
-/**
- * A job whose resource is held waits for it from the start, and so do all but the first of one call: else a claim
- * would have to pass them one by one. The order is the same (C15): while it is held nothing of it runs, and whoever
- * gives it up frees the first of those that wait.
- */
-function waitForBusyResources(statements: Statements, candidates: readonly Candidate[], nowMs: number): void {
-  const first = new Map<string, Candidate | "held">();
-  for (const candidate of candidates) {
-    const { resource, priority } = candidate.job;
-    if (resource === null || candidate.row["phase"] !== PHASE.ready) continue;
-    const before = first.get(resource);
-    if (before === undefined) {
-      const isHeld = !isFree(findLease(statements, resource), nowMs);
-      first.set(resource, isHeld ? "held" : candidate);
-      if (isHeld) candidate.row = { ...candidate.row, phase: PHASE.waiting };
-    } else if (before !== "held" && priority < before.job.priority) {
-      before.row = { ...before.row, phase: PHASE.waiting };
-      first.set(resource, candidate);
-    } else {
-      candidate.row = { ...candidate.row, phase: PHASE.waiting };
-    }
-  }
-}
-
-/** The columns in the order of the statement `enqueue`. */
 /** One statement instead of four for what is enqueued most; false when it takes more than that. */
 function enqueueAtOnce(statements: Statements, job: NewJob): boolean {
   const isPlain = job.unique === null && job.resource === null && job.input.length <= INLINE_INPUT;
@@ -98,29 +58,6 @@ function enqueueAtOnce(statements: Statements, job: NewJob): boolean {
     input: job.input,
   });
   return written === 1;
-}
-
-interface NewRow {
-  readonly [column: string]: unknown;
-}
-
-function rowOf(job: NewJob, queue: number, nowMs: number): NewRow {
-  const { runAtMs, uniqueKey } = replaceable(job, nowMs);
-  return {
-    job_id: job.jobId,
-    name: job.name,
-    queue,
-    priority: job.priority,
-    phase: runAtMs === null ? PHASE.ready : PHASE.delayed,
-    run_at: runAtMs,
-    lease_ms: job.leaseMs,
-    max_attempts: job.maxAttempts,
-    max_run_ms: job.maxRunMs,
-    backoff: job.backoff === null ? null : JSON.stringify(job.backoff),
-    resource: job.resource,
-    unique_key: uniqueKey,
-    input: job.input.length > INLINE_INPUT ? null : job.input,
-  };
 }
 
 /** Jobs without a key: those that follow each other and differ in id and input alone go in one statement. */
@@ -212,68 +149,4 @@ interface Repeated {
   readonly phase: number;
   readonly owner: string | null;
   readonly end_reason: EndReason | null;
-}
-
-function putLongInput(statements: Statements, job: NewJob): void {
-  if (job.input.length > INLINE_INPUT) {
-    statements.run("put long input", { job_id: job.jobId, input: job.input });
-  }
-}
-
-/** A job with a key: looks for the live job that holds it, and does what the caller wants then (C17). */
-function enqueueUnique(statements: Statements, { job, row }: Candidate, nowMs: number): EnqueueAnswer {
-  const repeated = job.mayRepeat ? findJob(statements, job.jobId) : undefined;
-  if (repeated !== undefined) {
-    const { jobId, state, endReason } = repeated;
-    return { outcome: "repeated", jobId, state, endReason };
-  }
-  const holder = findHolder(statements, job);
-  if (holder === undefined) return add(statements, job, row, nowMs);
-  const { jobId, state } = holder;
-  switch (onKeyTaken(holder, job.unique?.onConflict ?? "throw")) {
-    case "conflict":
-      return { outcome: "conflict", jobId, state };
-    case "keep":
-      return { outcome: "kept", jobId, state };
-    case "change":
-      changeInPlace(statements, holder, job, row, nowMs);
-      return { outcome: "replaced", jobId };
-    case "end":
-      saveJob(statements, holder, replacedBy(holder, nowMs));
-      return { ...add(statements, job, row, nowMs), ended: jobId };
-  }
-}
-
-function add(
-  statements: Statements,
-  job: NewJob,
-  row: NewRow,
-  nowMs: number,
-): EnqueueAnswer & { outcome: "enqueued" } {
-  statements.run("enqueue one", { ...row, now: nowMs });
-  putLongInput(statements, job);
-  return { outcome: "enqueued", jobId: job.jobId };
-}
-
-function findHolder(statements: Statements, job: NewJob): JobRecord | undefined {
-  const row = statements.get<{ job_id: JobId }>("find holder of key", {
-    name: job.name,
-    unique_key: job.unique?.key ?? null,
-  });
-  return row === undefined ? undefined : findJob(statements, row.job_id);
-}
-
-function changeInPlace(
-  statements: Statements,
-  holder: JobRecord,
-  job: NewJob,
-  row: NewRow,
-  nowMs: number,
-): void {
-  const { job_id, name, unique_key, ...changed } = row;
-  statements.run("replace waiting", { ...changed, seq: holder.seq });
-  statements.run("drop long input", { seq: holder.seq });
-  putLongInput(statements, { ...job, jobId: holder.jobId });
-  const { generation } = holder;
-  note(statements, jobLine(holder.jobId), [{ kind: "replaced", atMs: nowMs, owner: null, generation }]);
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { manualWorld } from "../../../src/clock/manual.ts";
 import {
   AlreadySettledError,
   InvalidTransactionError,
@@ -287,4 +288,21 @@ describe("a caller's transaction on a store that was never opened", () => {
     expect(await claiming).toHaveLength(1);
     await store.close();
   });
+});
+
+it("job.complete works on a manual clock as well: promises run between two turns", async () => {
+  const manual = manualWorld({ seed: 1 });
+  const store = storeOn(":memory:", { world: manual });
+  await store.enqueue([newJob()], CALL);
+  const [mine] = (await claimAll(store, world.ids.owner())).map(fenceOf);
+  if (!mine) throw new Error("a job was enqueued");
+  await store.completeWith(
+    mine,
+    async (tx) => {
+      await tx.query("create table effect (n integer)");
+      return insertEffect(tx, 1);
+    },
+    CALL,
+  );
+  expect(await store.get([mine.jobId], CALL)).toMatchObject([{ state: "completed" }]);
 });

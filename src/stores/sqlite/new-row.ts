@@ -1,0 +1,45 @@
+/** A job that is about to be written, as columns. */
+
+import { type NewJob, replaceable } from "../../protocol/enqueue.ts";
+import { PHASE } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+
+/** Longest input kept in the row itself, in UTF-16 units: every claim and settling rewrites the row. */
+export const INLINE_INPUT = 512;
+
+export interface NewRow {
+  readonly [column: string]: unknown;
+}
+
+export function rowOf(job: NewJob, queue: number, nowMs: number): NewRow {
+  const { runAtMs, uniqueKey } = replaceable(job, nowMs);
+  return {
+    job_id: job.jobId,
+    name: job.name,
+    queue,
+    priority: job.priority,
+    phase: runAtMs === null ? PHASE.ready : PHASE.delayed,
+    run_at: runAtMs,
+    lease_ms: job.leaseMs,
+    max_attempts: job.maxAttempts,
+    max_run_ms: job.maxRunMs,
+    backoff: job.backoff === null ? null : JSON.stringify(job.backoff),
+    resource: job.resource,
+    unique_key: uniqueKey,
+    input: job.input.length > INLINE_INPUT ? null : job.input,
+  };
+}
+
+/** A member of an `enqueue` call; its row may yet be told to wait. */
+export interface Candidate {
+  readonly job: NewJob;
+  readonly index: number;
+  row: NewRow;
+}
+
+/** Behind the row, which must be there. */
+export function putLongInput(statements: Statements, job: NewJob): void {
+  if (job.input.length > INLINE_INPUT) {
+    statements.run("put long input", { job_id: job.jobId, input: job.input });
+  }
+}
