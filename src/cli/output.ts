@@ -3,13 +3,14 @@
  * same rows come with tabs between the columns, so that `cut` and `awk` can read them.
  */
 
+import { printable, printableJson } from "../client/printable.ts";
 import { shortDuration } from "./duration.ts";
 
 const writeData = process.stdout.write.bind(process.stdout);
 
 /** One line of data. */
 export function data(text: string): void {
-  writeData(`${text}\n`);
+  writeData(`${printable(text)}\n`);
 }
 
 /** Sends to stderr what a jobs module prints on stdout from now on: with `--json` stdout is for one document. */
@@ -19,12 +20,12 @@ export function keepStdoutForData(): void {
 
 /** One JSON document on one line: what `--json` prints. */
 export function json(value: unknown): void {
-  data(JSON.stringify(value));
+  writeData(`${printableJson(JSON.stringify(value))}\n`);
 }
 
 /** Something said to a person. */
 export function words(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${printable(text)}\n`);
 }
 
 /** Something said after Ctrl-C, which a terminal echoes, or beside a progress bar: on a line of its own. */
@@ -44,7 +45,7 @@ export async function table(head: readonly string[], rows: readonly (readonly st
   }
   const { default: Table } = await import("cli-table3");
   const drawn = new Table({ head: [...head], style: { head: [], border: [], compact: true } });
-  drawn.push(...rows.map((row) => [...row]));
+  drawn.push(...rows.map((row) => row.map(printable)));
   data(drawn.toString());
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock/world.ts";
+import { printable } from "./printable.ts";
 
 export interface LogEntry {
   readonly level: "info" | "warning" | "error";
@@ -38,5 +39,5 @@ export function stderrLog({ level, kind, message, error }: LogEntry): void {
   if (level === "info") return;
   const cause =
     error instanceof Error ? `: ${error.message}` : error === undefined ? "" : `: ${String(error)}`;
-  process.stderr.write(`leasehold ${level} (${kind}): ${message}${cause}\n`);
+  process.stderr.write(printable(`leasehold ${level} (${kind}): ${message}${cause}\n`));
 }

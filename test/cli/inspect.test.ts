@@ -23,6 +23,24 @@ describe("list", () => {
     );
   });
 
+  it("shows control codes in names and inputs, and lets none through to the terminal", async () => {
+    const cwd = folder();
+    const jobId = await enqueued(cwd, "e\u001b[31mvil", "\u009b2J", { queue: "bell\u0007" });
+    for (const args of [
+      ["list"],
+      ["list", "--json"],
+      ["show", jobId],
+      ["show", jobId, "--json"],
+      ["queues"],
+    ]) {
+      const { code, stdout } = await cli(args, { cwd });
+      expect(code).toBe(0);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+      expect(stdout).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    }
+    expect((await cli(["list"], { cwd })).stdout).toContain("e\\x1b[31mvil");
+  });
+
   it("filters by queue, job, state, unique key and resource", async () => {
     const cwd = folder();
     await enqueued(cwd, "a", 1, { queue: "q" });
