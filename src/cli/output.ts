@@ -3,7 +3,7 @@
  * same rows come with tabs between the columns, so that `cut` and `awk` can read them.
  */
 
-import { printable, printableJson } from "../client/printable.ts";
+import { printable, printableJson } from "../printable.ts";
 import { shortDuration } from "./duration.ts";
 
 const writeData = process.stdout.write.bind(process.stdout);

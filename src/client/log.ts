@@ -1,5 +1,5 @@
 import type { Clock } from "../clock/world.ts";
-import { printable } from "./printable.ts";
+import { printable } from "../printable.ts";
 
 export interface LogEntry {
   readonly level: "info" | "warning" | "error";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { printable, printableJson } from "../../src/client/printable.ts";
+import { printable, printableJson } from "../src/printable.ts";
 
 it("shows control codes and lets none through, but for tab and newline", () => {
   expect(printable("a\u001b[31mb\u0007\u009b2J\tc\nd é 漢 😀")).toBe("a\\x1b[31mb\\x07\\x9b2J\tc\nd é 漢 😀");
