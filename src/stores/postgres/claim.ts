@@ -1,11 +1,14 @@
-/** C2. One statement finds, locks and writes; it is repeated when it had to send jobs away to wait for a resource. */
+/**
+ * C2. One statement finds, locks and writes. There are two of them: a plain one, and the whole one for lapsed leases and
+ * resources, which is repeated when it had to send jobs away to wait.
+ */
 
 import type { Previous } from "../../protocol/claim.ts";
 import { type Generation, generation, type Owner } from "../../protocol/identity.ts";
 import { type JobRecord, tokenOf } from "../../protocol/job.ts";
 import type { Claimed, ClaimedJob, ClaimRequest } from "../store.ts";
 import type { Call, Connections } from "./connections.ts";
-import type { Hints } from "./hints.ts";
+import type { Asked, Hints } from "./hints.ts";
 import { HistoryChanged } from "./moment.ts";
 import { claimedFromRow } from "./rows.ts";
 import type { Row, Sql } from "./statements.ts";
@@ -34,14 +37,20 @@ export async function claim(
   for (let look = 0; look < LOOKS && queues.length > 0; look++) {
     const wanted = request.limit - jobs.length;
     const fewest = looked.waits > 0 ? FEWEST_CANDIDATES : wanted;
+    const isWhole = sweeps || hints.knowResources(queues);
+    const asked = hints.startsOf(queues, sweeps && look === 0);
     try {
-      looked = await lookFor(sql, request, queues, hints.startsOf(queues, sweeps), wanted, fewest);
+      looked = await lookFor(sql, request, asked, isWhole, wanted, fewest);
     } catch (error) {
       if (jobs.length === 0) throw error;
       break; // what was claimed before is ours, and must not be lost with this answer
     }
     jobs.push(...looked.jobs);
     hints.note(looked.jobs.map(({ job }) => job));
+    if (looked.resources) {
+      hints.noteResources(queues);
+      continue;
+    }
     if (jobs.length >= request.limit) break;
     const isNowDue = looked.nextDueInMs !== undefined && looked.nextDueInMs <= 0;
     if (isNowDue && (await promote(sql).catch(() => 0)) > 0) continue;
@@ -58,6 +67,8 @@ function notPast(ms: number | undefined): number | undefined {
 
 interface Look {
   readonly jobs: readonly ClaimedJob[];
+  /** The plain statement met a job with a resource, and claimed nothing. */
+  readonly resources: boolean;
   /** How many candidates had to be sent to wait. */
   readonly waits: number;
   /** The queues that used up their share, and may have more. */
@@ -65,36 +76,37 @@ interface Look {
   readonly nextDueInMs: number | undefined;
 }
 
-const NOTHING: Look = { jobs: [], waits: 0, full: [], nextDueInMs: undefined };
+const NOTHING: Look = { jobs: [], resources: false, waits: 0, full: [], nextDueInMs: undefined };
 
 async function lookFor(
   sql: Sql,
   { owner, takeover }: ClaimRequest,
-  queues: readonly string[],
-  places: readonly { readonly priority: number; readonly seq: number }[],
+  queues: readonly Asked[],
+  isWhole: boolean,
   wanted: number,
   fewest: number,
 ): Promise<Look> {
   const candidates = Math.max(wanted, fewest);
   const shares = sharesOf(candidates, queues.length);
-  const rows = await sql.rows("claim", [
+  const asked = [
     owner,
-    queues,
+    queues.map(({ queue }) => queue),
     shares,
-    places.map(({ priority }) => priority),
-    places.map(({ seq }) => seq),
-    takeover,
-    candidates,
-    wanted,
-  ]);
+    queues.map(({ priority }) => priority),
+    queues.map(({ seq }) => seq),
+  ];
+  const rows = isWhole
+    ? await sql.rows("claim", [...asked, takeover, candidates, wanted])
+    : await sql.rows("claim ready", [...asked, wanted]);
   const [first] = rows;
   if (first?.["history_changed"] === true) throw new HistoryChanged();
   const found = new Map((first?.["found"] as [string, number][] | null) ?? []);
   const nextRunAt = first?.["next_run_at"] as number | null | undefined;
   return {
     jobs: rows.filter((row) => row["job_id"] !== null).map(toClaimed),
+    resources: first?.["resources"] === true,
     waits: Number(first?.["waits"] ?? 0),
-    full: queues.filter((queue, n) => found.get(queue) === shares[n]),
+    full: queues.flatMap(({ queue }, n) => (found.get(queue) === shares[n] ? [queue] : [])),
     nextDueInMs: nextRunAt == null ? undefined : nextRunAt - Number(first?.["now"]),
   };
 }
@@ -117,8 +129,8 @@ function toClaimed(row: Row): ClaimedJob {
 }
 
 function previousOf(row: Row, nowMs: number): Previous | undefined {
-  const owner = row["previous_owner"] as Owner | null;
-  if (owner === null) return undefined;
+  const owner = row["previous_owner"] as Owner | null | undefined;
+  if (owner == null) return undefined;
   return {
     owner,
     generation: generation(row["previous_generation"] as number) as Generation,

@@ -27,8 +27,9 @@ import { type Moment, readMomentToRaise } from "./moment.ts";
 import type { Sql } from "./statements.ts";
 import {
   countEnd,
+  findJob,
   letNextHave,
-  lockJob,
+  lockJobs,
   lockLease,
   lockUnlocked,
   saveFreedLease,
@@ -68,21 +69,20 @@ async function takeKey(sql: Sql, job: JobRecord): Promise<boolean> {
   return (await sql.rows("take keys", [JSON.stringify(wanted)])).length > 0;
 }
 
-/**
- * Locks all jobs in the order of their ids, so that two calls do not block each other, and then does to each, in the order
- * given, what is to be done.
- */
+/** Locks all jobs, and then does to each, in the order given, what is to be done. */
 async function each<A extends ControlAnswer>(
   sql: Sql,
   ids: readonly JobId[],
   act: (job: JobRecord, moment: Moment) => Promise<A | ControlAnswer>,
 ): Promise<(A | ControlAnswer)[]> {
-  for (const id of [...new Set(ids)].sort()) await lockJob(sql, id);
-  if (ids.length === 0) return [];
+  const jobs = await lockJobs(sql, ids);
+  if (jobs.size === 0) return ids.map(() => ({ outcome: "gone" }));
   const moment = await readMomentToRaise(sql);
+  const touched = new Set<JobId>();
   const answers: (A | ControlAnswer)[] = [];
   for (const id of ids) {
-    const job = await lockJob(sql, id);
+    const job = touched.has(id) ? await findJob(sql, id) : jobs.get(id);
+    touched.add(id);
     answers.push(job === undefined ? { outcome: "gone" } : await act(job, moment));
   }
   return answers;

@@ -1,9 +1,14 @@
 import type { Clock } from "../../clock/world.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 
-export interface Start {
+interface Start {
   readonly priority: number;
   readonly seq: number;
+}
+
+/** A queue, and where in it to begin. */
+export interface Asked extends Start {
+  readonly queue: string;
 }
 
 const FIRST: Start = { priority: -(2 ** 31), seq: 0 };
@@ -20,6 +25,7 @@ export class Hints {
   readonly #clock: Clock;
   readonly #everyMs: number;
   readonly #byQueue = new Map<string, Start>();
+  readonly #withResources = new Set<string>();
   #forgottenMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, everyMs: number) {
@@ -27,13 +33,13 @@ export class Hints {
     this.#everyMs = everyMs;
   }
 
-  startsOf(queues: readonly string[], fromTheBeginning: boolean): Start[] {
+  startsOf(queues: readonly string[], fromTheBeginning: boolean): Asked[] {
     const nowMs = this.#clock.monotonicMs();
     if (fromTheBeginning || nowMs - this.#forgottenMs >= this.#everyMs) {
       this.#byQueue.clear();
       this.#forgottenMs = nowMs;
     }
-    return queues.map((queue) => this.#byQueue.get(queue) ?? FIRST);
+    return queues.map((queue) => ({ queue, ...(this.#byQueue.get(queue) ?? FIRST) }));
   }
 
   note(claimed: readonly JobRecord[]): void {
@@ -42,6 +48,15 @@ export class Hints {
       const isFurther = priority > known.priority || (priority === known.priority && seq > known.seq);
       if (isFurther) this.#byQueue.set(queue, { priority, seq });
     }
+  }
+
+  /** Whether a job that asks for a resource was met in any of them before. */
+  knowResources(queues: readonly string[]): boolean {
+    return queues.some((queue) => this.#withResources.has(queue));
+  }
+
+  noteResources(queues: readonly string[]): void {
+    for (const queue of queues) this.#withResources.add(queue);
   }
 
   /** Something became due that may stand in front. */

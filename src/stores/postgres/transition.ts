@@ -39,6 +39,22 @@ export async function lockJob(sql: Sql, jobId: JobId): Promise<JobRecord | undef
   return undefined;
 }
 
+/**
+ * The same for many, in the order of their ids, so that two calls do not block each other. A job of which there is no
+ * record is not among them.
+ */
+export async function lockJobs(sql: Sql, ids: readonly JobId[]): Promise<Map<JobId, JobRecord>> {
+  let missing = [...new Set(ids)];
+  for (const statement of ["lock jobs", "lock ended jobs", "lock jobs", "lock ended jobs"]) {
+    if (missing.length === 0) break;
+    const locked = await sql.rows<{ job_id: JobId }>(statement, [missing]);
+    const found = new Set(locked.map(({ job_id }) => job_id));
+    missing = missing.filter((id) => !found.has(id));
+  }
+  const rows = ids.length === 0 ? [] : await sql.rows("find jobs", [[...new Set(ids)]]);
+  return new Map(rows.map(jobFromRow).map((job) => [job.jobId, job]));
+}
+
 /** Locks those of these jobs that are live and that nobody else has locked, in the order of their ids. */
 export async function lockUnlocked(sql: Sql, ids: readonly JobId[]): Promise<ReadonlyMap<JobId, JobRecord>> {
   const locked = await sql.rows<{ job_id: JobId }>("lock unlocked jobs", [ids]);

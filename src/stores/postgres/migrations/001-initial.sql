@@ -11,7 +11,8 @@ create table {schema}.store (
   timeline integer                     -- the one that `epoch` belongs to
 );
 
--- Store time and floor as a statement sees them, to be read once in each (T1). The epoch follows the timeline without a
+-- Store time and floor as a statement sees them, to be read once in each (T1). `limit 1` tells the planner that it is one
+-- row, before the table has any statistics; else every statement would look expensive enough to be compiled. The epoch follows the timeline without a
 -- write, so that the first statement after a promotion already has it; the first claim stores it.
 create view {schema}.moment as
 select now,
@@ -30,7 +31,7 @@ select now,
           from {schema}.store s,
                (select ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer as timeline,
                        (select system_identifier from pg_control_system()) as system_id) t
-        offset 0) read;
+         limit 1) read;
 
 create table {schema}.queue (
   id integer generated always as identity primary key,

@@ -1,9 +1,62 @@
+-- name: claim ready    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 limit
+-- C2 as it nearly always is: nothing lapsed is taken over, and no job asks for a resource. When one does, this claims
+-- nothing and says so: `claim` is then to be asked. It can do both, but takes three times as long to plan. Each queue is
+-- looked at in its turn, from the hint ($4, $5) on: behind it lie only rows that are leased or dead. Locked rows are
+-- somebody else's already. Rows are written by way of `any (array(…))`, which the planner takes for ten elements: so it
+-- goes to the rows themselves, whatever it believes of the table.
+with moment as materialized (
+  select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
+), timeline as (
+  update {schema}.store s
+     set epoch = m.epoch, timeline = m.timeline
+    from moment m
+   where s.timeline < m.timeline and not m.history_changed
+), asked as materialized (
+  select q.id, q.name, a.share, a.priority, a.seq, a.turn
+    from unnest($2::text[], $3::integer[], $4::integer[], $5::bigint[])
+         with ordinality as a (name, share, priority, seq, turn)
+    join {schema}.queue q on q.name = a.name
+   where not q.paused and not (select history_changed from moment)
+   order by a.turn
+), found as materialized (
+  select j.*, a.name as queue_name
+    from asked a
+   cross join lateral (
+         select ctid as at, resource
+           from {schema}.job
+          where ready and queue = a.id and (priority, seq) >= (a.priority, a.seq) and owner is null
+          order by priority, seq
+          limit a.share
+            for update skip locked) j
+   limit $6::integer
+), claimed as (
+  update {schema}.job j
+     set owner = $1,
+         lease_until = m.now + j.lease_ms,
+         generation = greatest(j.generation, m.floor) + 1,
+         raised_by = 'claim',
+         attempt = j.attempt + 1,
+         run_at = null,
+         resource_generation = null,
+         claimed_at = m.now
+    from moment m
+   where j.ctid = any (array(select at from found
+                              where not exists (select from found f where f.resource is not null)))
+  returning j.*
+)
+select m.now, m.history_changed,
+       (select min(run_at) from {schema}.job where not ready and not waiting) as next_run_at,
+       exists (select from found where resource is not null) as resources,
+       (select json_agg(json_build_array(n.queue_name, n.found))
+          from (select queue_name, count(*) as found from found group by queue_name) n) as found,
+       c.*, a.name as queue_name
+  from moment m
+  left join (claimed c join asked a on a.id = c.queue) on true
+ order by a.turn, c.priority, c.seq;
+
 -- name: claim    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 takeover  $7 candidates  $8 limit
--- C2, in one statement. Each queue is looked at in its turn, from the hint ($4, $5) on: behind it lie only rows that are
--- leased or dead. Locked rows are somebody else's already. Of the jobs of one resource only the first may have it, when
--- nobody else holds it; the rest leave the line to wait. A row with an owner is a lapsed lease, to be taken over. Rows are
--- written by way of `any (array(…))`, which the planner takes for ten elements: so it goes to the rows themselves, whatever
--- it believes of the table.
+-- C2 with all that belongs to it. Of the jobs of one resource only the first may have it, when nobody else holds it; the
+-- rest leave the line to wait. A row with an owner is a lapsed lease, to be taken over.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
 ), timeline as (

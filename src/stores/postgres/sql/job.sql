@@ -20,6 +20,12 @@ select r.*, (select q.name from {schema}.queue q where q.id = r.queue) as queue_
 -- Waits for whoever has the row, and then sees it as it has become.
 select job_id from {schema}.job where job_id = $1::text::uuid for update;
 
+-- name: lock jobs    $1 job ids
+select job_id from {schema}.job where job_id = any ($1::uuid[]) order by job_id for update;
+
+-- name: lock ended jobs    $1 job ids
+select job_id from {schema}.history where job_id = any ($1::uuid[]) order by job_id for update;
+
 -- name: lock unlocked jobs    $1 job ids
 select job_id from {schema}.job where job_id = any ($1::uuid[]) order by job_id for update skip locked;
 
