@@ -30,7 +30,7 @@ for (const version of POSTGRES_VERSIONS) {
         expect(histories).toBeGreaterThan(10);
       });
 
-      it("long random histories", () => inWorld(version, (world) => replayLongHistories(world, 15, 50)));
+      it("long random histories", () => inWorld(version, (world) => replayLongHistories(world, 60, 60)));
     });
   });
 }

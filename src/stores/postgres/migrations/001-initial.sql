@@ -49,8 +49,9 @@ create table {schema}.ended (
   cancelled bigint not null default 0
 );
 
--- Live jobs. No index mentions a column that a claim or a renewal changes, and half of each page is kept free, so that
--- both are heap-only updates and touch no index at all.
+-- Live jobs. No index mentions a column that a claim or a renewal changes, and most of each page is kept free, so that
+-- both are heap-only updates and touch no index at all. A third is what leaves room for one more version of every row
+-- after a claim, which makes them half as long again.
 --
 -- ready: stands in the line of its queue, be it leased or not. Neither ready nor waiting: delayed, until `run_at`.
 -- A row that has an owner is leased, expired or not.
@@ -87,7 +88,7 @@ create table {schema}.job (
   settled_owner text collate "C",
   settled_generation bigint,
   settled_operation text
-) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+) with (fillfactor = 35, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 
 create unique index job_seq on {schema}.job (seq);
