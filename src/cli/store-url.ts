@@ -7,12 +7,22 @@ import { CliError, EXIT, usageError } from "./exit.ts";
 
 export const DEFAULT_STORE = "./leasehold.db";
 
-export interface StoreLocation {
+export type StoreLocation = SqliteLocation | PostgresLocation;
+
+interface Named {
+  /** Who named it, for messages. */
+  readonly namedBy: "--store" | "LEASEHOLD_STORE" | "the default";
+}
+
+interface SqliteLocation extends Named {
   /** Absolute, so that a process started in another folder finds the same file. */
   readonly path: string;
   readonly synchronous: "full" | "normal";
-  /** Who named it, for messages. */
-  readonly namedBy: "--store" | "LEASEHOLD_STORE" | "the default";
+}
+
+interface PostgresLocation extends Named {
+  readonly connectionString: string;
+  readonly schema: string | undefined;
 }
 
 export function storeLocation(flag: string | undefined, env: NodeJS.ProcessEnv = process.env): StoreLocation {
@@ -25,19 +35,29 @@ export function storeLocation(flag: string | undefined, env: NodeJS.ProcessEnv =
 function parse(text: string, namedBy: StoreLocation["namedBy"]): StoreLocation {
   // One letter is a drive of Windows, not a scheme.
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase();
-  if (scheme === "postgres" || scheme === "postgresql") {
-    throw usageError(
-      `${namedBy} names a PostgreSQL store, and this version has none. Use a SQLite file: sqlite:./leasehold.db.`,
-    );
-  }
+  if (scheme === "postgres" || scheme === "postgresql") return postgres(text, namedBy);
   if (scheme !== undefined && scheme !== "sqlite") {
     throw usageError(
-      `${namedBy}: unknown kind of store ${JSON.stringify(`${scheme}:`)}. Give sqlite:PATH or the path of a file.`,
+      `${namedBy}: unknown kind of store ${JSON.stringify(`${scheme}:`)}. Give the path of a file, sqlite:PATH or postgres://….`,
     );
   }
   return scheme === undefined
     ? { path: filePath(text, namedBy), synchronous: "full", namedBy }
     : sqlite(text.slice("sqlite:".length).replace(/^\/\//, ""), namedBy);
+}
+
+/** `schema` is ours; everything else in the query is the driver's (`sslmode`, `host`, …). */
+function postgres(text: string, namedBy: StoreLocation["namedBy"]): StoreLocation {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    // Not repeated here: it may hold a password.
+    throw usageError(`${namedBy} is no connection string. Give postgres://USER:PASSWORD@HOST:PORT/DATABASE.`);
+  }
+  const schema = url.searchParams.get("schema") ?? undefined;
+  url.searchParams.delete("schema");
+  return { connectionString: schema === undefined ? text : url.href, schema, namedBy };
 }
 
 function sqlite(rest: string, namedBy: StoreLocation["namedBy"]): StoreLocation {
@@ -70,13 +90,31 @@ export async function storeAt(
   location: StoreLocation,
   options: { readonly create: boolean },
 ): Promise<Store> {
-  if (!options.create && !existsSync(location.path)) {
-    throw new CliError(
-      EXIT.unreachable,
-      `There is no store at ${location.path} (named by ${location.namedBy}). ` +
-        "Give the right one with --store or LEASEHOLD_STORE; `leasehold migrate` makes a new one.",
-    );
-  }
+  if ("connectionString" in location) return postgresAt(location, options);
+  if (!options.create && !existsSync(location.path)) throw missing(location.path, location);
   const { sqlite } = await import("../stores/sqlite/index.ts");
   return sqlite({ path: location.path, synchronous: location.synchronous });
+}
+
+async function postgresAt(location: PostgresLocation, options: { readonly create: boolean }): Promise<Store> {
+  const { connectionString, schema } = location;
+  const { postgres } = await import("../stores/postgres/index.ts");
+  const store = postgres({ connectionString, ...(schema === undefined ? {} : { schema }) });
+  if (options.create) return store;
+  try {
+    const [first] = await store.pendingMigrations();
+    if (first?.version === 1) throw missing(store.description, location);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function missing(where: string, { namedBy }: Named): CliError {
+  return new CliError(
+    EXIT.unreachable,
+    `There is no store at ${where} (named by ${namedBy}). ` +
+      "Give the right one with --store or LEASEHOLD_STORE; `leasehold migrate` makes a new one.",
+  );
 }

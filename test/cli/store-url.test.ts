@@ -23,7 +23,7 @@ describe("the store", () => {
     ["sqlite:///var/jobs.db", "/var/jobs.db"],
     ["a folder/jobs?.db", resolve("a folder/jobs?.db")],
   ] as const) {
-    it(`reads ${given} as a file`, () => expect(storeLocation(given, {}).path).toBe(path));
+    it(`reads ${given} as a file`, () => expect(storeLocation(given, {})).toMatchObject({ path }));
   }
 
   it("takes synchronous=normal", () => {
@@ -33,9 +33,20 @@ describe("the store", () => {
     });
   });
 
+  for (const [given, expected] of [
+    ["postgres://localhost/x", { connectionString: "postgres://localhost/x", schema: undefined }],
+    ["postgresql://u:p@db:6432/x", { connectionString: "postgresql://u:p@db:6432/x", schema: undefined }],
+    [
+      "postgres://db/x?sslmode=require&schema=letters",
+      { connectionString: "postgres://db/x?sslmode=require", schema: "letters" },
+    ],
+  ] as const) {
+    it(`reads ${given} as a PostgreSQL store`, () =>
+      expect(storeLocation(given, {})).toMatchObject(expected));
+  }
+
   for (const [given, message] of [
-    ["postgres://localhost/x", /PostgreSQL store, and this version has none/],
-    ["postgresql://localhost/x", /PostgreSQL store, and this version has none/],
+    ["postgres://local host/x", /is no connection string/],
     ["redis://localhost", /unknown kind of store "redis:"/],
     ["sqlite:", /is empty/],
     ["", /is empty/],

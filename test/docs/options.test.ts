@@ -8,6 +8,7 @@ import { DEFAULT_MAX_INPUT_BYTES, MAX_DEPTH } from "../../src/client/storable.ts
 import { manualWorld } from "../../src/clock/manual.ts";
 import { MAX_LEASE_MS, MIN_LEASE_MS } from "../../src/protocol/trust.ts";
 import { memory } from "../../src/stores/memory/index.ts";
+import * as postgresDefaults from "../../src/stores/postgres/options.ts";
 import { DEFAULT_SWEEP_MS } from "../../src/stores/sqlite/options.ts";
 import { faultStore } from "../../src/testing/fault-store.ts";
 import { jobsByName, workerSettings } from "../../src/worker/settings.ts";
@@ -87,6 +88,14 @@ describe("the page of options has the defaults", () => {
     const stores = tableRows(page("docs/reference/stores.md"), "## SQLite", "option");
     const sweepMs = stores.find(({ option }) => option === "`sweepMs`");
     expect(sweepMs?.["default"]).toBe(String(DEFAULT_SWEEP_MS));
+  });
+
+  it("of the PostgreSQL store", () => {
+    const options = tableRows(page("docs/reference/stores.md"), "## PostgreSQL", "option");
+    const defaultOf = (name: string) => options.find(({ option }) => option === `\`${name}\``)?.["default"];
+    expect(defaultOf("sweepMs")).toBe(String(postgresDefaults.DEFAULT_SWEEP_MS));
+    expect(defaultOf("schema")).toBe(postgresDefaults.DEFAULT_SCHEMA);
+    expect(defaultOf("maxConnections")).toBe(String(postgresDefaults.DEFAULT_MAX_CONNECTIONS));
   });
 
   it("and the limits", () => {

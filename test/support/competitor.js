@@ -1,8 +1,13 @@
 // A second process on one store: runs the calls that its parent sends, one message each. Not a test by itself.
 
+import { postgres } from "../../dist/stores/postgres/index.js";
 import { sqlite } from "../../dist/stores/sqlite/index.js";
 
-const store = sqlite({ path: process.argv[2] ?? "", sweepMs: 0 });
+const [, , address = "", schema] = process.argv;
+const store =
+  schema === undefined
+    ? sqlite({ path: address, sweepMs: 0 })
+    : postgres({ connectionString: address, schema, sweepMs: 0 });
 
 process.on(
   "message",

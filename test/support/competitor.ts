@@ -10,11 +10,18 @@ interface Reply {
   readonly error?: string;
 }
 
-/** Starts a process that has the SQLite file open, and passes it every call that is made on `store`. */
-export function startCompetitor(path: string): Competitor {
+/**
+ * Starts a process that has the same store open, and passes it every call that is made on `store`.
+ *
+ * @param address the SQLite file; or a connection string, then with the `schema`
+ */
+export function startCompetitor(address: string, schema?: string): Competitor {
   const script = fileURLToPath(new URL("./competitor.js", import.meta.url));
   // "advanced": structured clones, so that `undefined` survives. No flags of the test runner's own process.
-  const child = fork(script, [path], { serialization: "advanced", execArgv: [] });
+  const child = fork(script, schema === undefined ? [address] : [address, schema], {
+    serialization: "advanced",
+    execArgv: [],
+  });
   const pending = new Map<number, (reply: Reply) => void>();
   let calls = 0;
 

@@ -1,21 +1,35 @@
 import { spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
+import { stopServers } from "./postgres-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     seed: number;
+    /** Where throw-away servers of this run live, and the process at whose end they end. */
+    servers: { readonly folder: string; readonly parent: number };
   }
 }
 
-/** Before the first test: builds dist/ once (again at each rerun of a watch), then draws and prints the seed. */
-export function setup(project: TestProject): void {
+/**
+ * Before the first test: builds dist/ once (again at each rerun of a watch), then draws and prints the seed. Servers are
+ * started by the first test that asks for one, and stopped here after the last.
+ */
+export function setup(project: TestProject): () => Promise<void> {
   if (process.env["LEASEHOLD_BUILT"] !== "1") build();
   project.onTestsRerun(async () => build());
 
   const seed = seedFrom(process.env["SEED"]);
   console.log(`seed ${seed}: \`SEED=${seed} npm test\` draws the same numbers again`);
   project.provide("seed", seed);
+
+  const folder = mkdtempSync(join(tmpdir(), "leasehold-servers-"));
+  chmodSync(folder, 0o711); // as root, the server is another user's
+  project.provide("servers", { folder, parent: process.pid });
+  return () => stopServers(folder);
 }
 
 function build(): void {

@@ -1,0 +1,70 @@
+/** Where a store is: its pool, its listening connection, and its name for people, which holds no password. */
+
+import { InvalidArgumentError } from "../../errors.ts";
+import { loadPg, type PgConnection, type PgPool } from "./driver.ts";
+import { DEFAULT_MAX_CONNECTIONS, DEFAULT_SCHEMA, type PostgresOptions } from "./options.ts";
+
+/** How long one attempt to connect may take, ms. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+const COMMON = {
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  keepAlive: true,
+  fallback_application_name: "leasehold",
+};
+
+export function schemaOf(options: PostgresOptions): string {
+  const schema = options.schema ?? DEFAULT_SCHEMA;
+  if (typeof schema !== "string" || !/^[a-z_][a-z0-9_]{0,47}$/i.test(schema)) {
+    throw new InvalidArgumentError("schema", schema, "letters, digits and _, 48 at most, no digit first");
+  }
+  return schema;
+}
+
+/** @throws {StoreUnusableError} when `pg` is needed and missing */
+export async function openPool(options: PostgresOptions): Promise<PgPool> {
+  if (options.pool !== undefined) return options.pool;
+  const { Pool } = await loadPg();
+  return new Pool({
+    ...COMMON,
+    connectionString: options.connectionString,
+    max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+  });
+}
+
+/** Not yet connected; undefined when there is no way to make one. */
+export async function listeningConnection(options: PostgresOptions): Promise<PgConnection> {
+  const address = typeof options.listen === "string" ? options.listen : options.connectionString;
+  if (address !== undefined) {
+    const { Client } = await loadPg();
+    return new Client({ ...COMMON, connectionString: address });
+  }
+  // A pg.Pool knows how it makes its connections; one of its own would be missing from the pool.
+  const pool = options.pool as unknown as PoolInside;
+  const Client = pool.Client ?? (await loadPg()).Client;
+  return new Client({ ...pool.options, ...COMMON });
+}
+
+interface PoolInside {
+  readonly options?: Record<string, unknown>;
+  readonly Client?: new (config: Record<string, unknown>) => PgConnection;
+}
+
+export function describeAddress(options: PostgresOptions, schema: string): string {
+  const suffix = schema === DEFAULT_SCHEMA ? "" : ` schema ${schema}`;
+  return `postgres ${placeOf(options)}${suffix}`;
+}
+
+function placeOf({ connectionString, pool }: PostgresOptions): string {
+  if (connectionString === undefined) {
+    const { host, port, database, connectionString: inside } = (pool as unknown as PoolInside).options ?? {};
+    if (typeof inside === "string") return placeOf({ connectionString: inside });
+    return `${host ?? "localhost"}:${port ?? 5432}/${database ?? ""}`;
+  }
+  try {
+    const { hostname, port, pathname } = new URL(connectionString);
+    return `${hostname || "localhost"}:${port || "5432"}${pathname}`;
+  } catch {
+    return "at the given address";
+  }
+}

@@ -1,0 +1,81 @@
+import type { World } from "../../clock/world.ts";
+import type { Listener } from "../store.ts";
+
+/** After one notification the next goes out no sooner than this, ms: one tells of all that came meanwhile. */
+const NOTIFY_EVERY_MS = 10;
+
+export interface BellOptions {
+  readonly world: World;
+  /** Tells other processes; undefined when nobody could hear it. */
+  readonly notify: () => Promise<void>;
+  /** Begins to hear what others tell; the answer ends it. */
+  readonly listen: (onWake: () => void) => { close(): void } | undefined;
+}
+
+interface Sleeper {
+  readonly onWake: () => void;
+  armed: boolean;
+}
+
+/** Wakes whoever sleeps: here at once, in other processes by NOTIFY. A hint; polling is what must be right. */
+export class Bell {
+  readonly #options: BellOptions;
+  readonly #sleepers = new Set<Sleeper>();
+  #channel: { close(): void } | undefined;
+  #notifying = false;
+  #again = false;
+  #closed = false;
+
+  constructor(options: BellOptions) {
+    this.#options = options;
+  }
+
+  /** To be called after the commit that made something due, never within: NOTIFY holds a lock of the whole server. */
+  ring(): void {
+    if (this.#closed) return;
+    this.#wakeAll();
+    if (this.#notifying) this.#again = true;
+    else void this.#notify();
+  }
+
+  listen(onWake: () => void): Listener {
+    const sleeper: Sleeper = { onWake, armed: false };
+    this.#sleepers.add(sleeper);
+    this.#channel ??= this.#options.listen(() => this.#wakeAll());
+    return {
+      arm: () => {
+        sleeper.armed = true;
+      },
+      close: () => {
+        this.#sleepers.delete(sleeper);
+        if (this.#sleepers.size > 0) return;
+        this.#channel?.close();
+        this.#channel = undefined;
+      },
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#sleepers.clear();
+    this.#channel?.close();
+  }
+
+  async #notify(): Promise<void> {
+    this.#notifying = true;
+    do {
+      this.#again = false;
+      await this.#options.notify().catch(() => {}); // what was committed stays committed
+      await this.#options.world.timers.sleep(NOTIFY_EVERY_MS);
+    } while (this.#again && !this.#closed);
+    this.#notifying = false;
+  }
+
+  #wakeAll(): void {
+    for (const sleeper of this.#sleepers) {
+      if (!sleeper.armed) continue;
+      sleeper.armed = false;
+      queueMicrotask(sleeper.onWake);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Where wake-ups from other processes arrive: LISTEN on a connection of its own. It proves itself before it is relied on
+ * (a pooler takes LISTEN and delivers nothing), comes back after a loss, and asks a silent connection whether it is still
+ * there. Whatever becomes of it, polling is what correctness rests on.
+ */
+
+import type { Timer, World } from "../../clock/world.ts";
+import type { PgConnection } from "./driver.ts";
+
+/** Within this time our own notification must have come back, ms. */
+const SELF_TEST_MS = 1_000;
+/** A connection that has been silent for so long is asked for a sign of life, and has as long to give it, ms. */
+const PROBE_EVERY_MS = 15_000;
+/** Between two attempts to connect, ms: at first, and at most. */
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 10_000;
+
+export interface ChannelOptions {
+  readonly name: string;
+  readonly world: World;
+  connect(): PgConnection | Promise<PgConnection>;
+  /** Notifies the channel over another connection. */
+  notify(payload: string): Promise<void>;
+  /** Called for each notification, and whenever some may have been missed. */
+  onWake(payload: string | undefined): void;
+  /** Called once when notifications do not arrive here. */
+  onUseless(): void;
+}
+
+export class Channel {
+  readonly #options: ChannelOptions;
+  #connection: PgConnection | undefined;
+  #timer: Timer | undefined;
+  #retryMs = FIRST_RETRY_MS;
+  #closed = false;
+  #test: string | undefined;
+
+  constructor(options: ChannelOptions) {
+    this.#options = options;
+    void this.#open();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#drop();
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const connection = await this.#options.connect();
+      this.#connection = connection;
+      // Without a listener its end would end the process.
+      connection.on("error", () => this.#lost(connection));
+      connection.on("end", () => this.#lost(connection));
+      connection.on("notification", ({ payload }) => this.#heard(payload ?? ""));
+      await connection.connect();
+      await connection.query({ text: `listen ${this.#options.name}` });
+      if (this.#closed) return this.#drop();
+      this.#options.onWake(undefined);
+      this.#test = `?${Math.floor(this.#options.world.random.next() * 1e9)}`;
+      this.#after(SELF_TEST_MS, () => this.#giveUp());
+      await this.#options.notify(this.#test);
+    } catch {
+      this.#lost(this.#connection);
+    }
+  }
+
+  #heard(payload: string): void {
+    if (payload !== this.#test) {
+      if (!payload.startsWith("?")) this.#options.onWake(payload);
+      return;
+    }
+    this.#test = undefined;
+    this.#retryMs = FIRST_RETRY_MS;
+    this.#after(PROBE_EVERY_MS, () => this.#probe());
+  }
+
+  #probe(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    this.#after(PROBE_EVERY_MS, () => this.#lost(connection));
+    connection.query({ text: "select 1" }).then(
+      () => {
+        if (connection === this.#connection) this.#after(PROBE_EVERY_MS, () => this.#probe());
+      },
+      () => this.#lost(connection),
+    );
+  }
+
+  #lost(connection: PgConnection | undefined): void {
+    if (this.#closed || connection !== this.#connection) return;
+    this.#drop();
+    this.#after(this.#retryMs * (0.5 + this.#options.world.random.next()), () => void this.#open());
+    this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+  }
+
+  #giveUp(): void {
+    this.#drop();
+    this.#options.onUseless();
+  }
+
+  #drop(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    this.#test = undefined;
+    connection?.end().catch(() => {});
+  }
+
+  #after(delayMs: number, fn: () => void): void {
+    this.#timer?.cancel();
+    if (!this.#closed) this.#timer = this.#options.world.timers.after(delayMs, fn, { background: true });
+  }
+}

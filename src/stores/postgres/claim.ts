@@ -1,0 +1,139 @@
+/**
+ * C2. One statement finds, locks and writes. There are two of them: a plain one, and the whole one for lapsed leases and
+ * resources, which is repeated when it had to send jobs away to wait.
+ */
+
+import type { Previous } from "../../protocol/claim.ts";
+import { type Generation, generation, type Owner } from "../../protocol/identity.ts";
+import { type JobRecord, tokenOf } from "../../protocol/job.ts";
+import type { Claimed, ClaimedJob, ClaimRequest } from "../store.ts";
+import type { Call, Connections } from "./connections.ts";
+import type { Asked, Hints } from "./hints.ts";
+import { HistoryChanged } from "./moment.ts";
+import { claimedFromRow } from "./rows.ts";
+import type { Row, Sql } from "./statements.ts";
+import { promote, type Sweep } from "./sweep.ts";
+
+/** How often one claim looks again, after candidates had to be sent to wait for their resource. */
+const LOOKS = 5;
+/** How many candidates are read at once at least, so that a run of jobs on one busy resource is passed quickly. */
+const FEWEST_CANDIDATES = 100;
+
+/** @throws {HistoryChanged} nothing was claimed: the floor must be raised first */
+export async function claim(
+  connections: Connections,
+  call: Call,
+  request: ClaimRequest,
+  sweep: Sweep,
+  hints: Hints,
+): Promise<Claimed> {
+  const sql = connections.on(call);
+  const sweeps = request.takeover && sweep.isDue();
+  const ended = sweeps ? await sweep.run(connections, call) : [];
+  await sweep.promoteIfDue(sql);
+  const jobs: ClaimedJob[] = [];
+  let queues: readonly string[] = [...new Set(request.queues)];
+  let looked: Look = NOTHING;
+  for (let look = 0; look < LOOKS && queues.length > 0; look++) {
+    const wanted = request.limit - jobs.length;
+    const fewest = looked.waits > 0 ? FEWEST_CANDIDATES : wanted;
+    const isWhole = sweeps || hints.knowResources(queues);
+    const asked = hints.startsOf(queues, sweeps && look === 0);
+    try {
+      looked = await lookFor(sql, request, asked, isWhole, wanted, fewest);
+    } catch (error) {
+      if (jobs.length === 0) throw error;
+      break; // what was claimed before is ours, and must not be lost with this answer
+    }
+    jobs.push(...looked.jobs);
+    hints.note(looked.jobs.map(({ job }) => job));
+    if (looked.resources) {
+      hints.noteResources(queues);
+      continue;
+    }
+    if (jobs.length >= request.limit) break;
+    const isNowDue = looked.nextDueInMs !== undefined && looked.nextDueInMs <= 0;
+    if (isNowDue && (await promote(sql).catch(() => 0)) > 0) continue;
+    // What one queue does not use goes to the others.
+    if (looked.waits === 0) queues = queues.length > 1 ? looked.full : [];
+  }
+  const mayBeMore = looked.waits > 0 && jobs.length < request.limit;
+  return { jobs, ended, nextDueInMs: mayBeMore ? 0 : notPast(looked.nextDueInMs) };
+}
+
+function notPast(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.max(0, ms);
+}
+
+interface Look {
+  readonly jobs: readonly ClaimedJob[];
+  /** The plain statement met a job with a resource, and claimed nothing. */
+  readonly resources: boolean;
+  /** How many candidates had to be sent to wait. */
+  readonly waits: number;
+  /** The queues that used up their share, and may have more. */
+  readonly full: readonly string[];
+  readonly nextDueInMs: number | undefined;
+}
+
+const NOTHING: Look = { jobs: [], resources: false, waits: 0, full: [], nextDueInMs: undefined };
+
+async function lookFor(
+  sql: Sql,
+  { owner, takeover }: ClaimRequest,
+  queues: readonly Asked[],
+  isWhole: boolean,
+  wanted: number,
+  fewest: number,
+): Promise<Look> {
+  const candidates = Math.max(wanted, fewest);
+  const shares = sharesOf(candidates, queues.length);
+  const asked = [
+    owner,
+    queues.map(({ queue }) => queue),
+    shares,
+    queues.map(({ priority }) => priority),
+    queues.map(({ seq }) => seq),
+  ];
+  const rows = isWhole
+    ? await sql.rows("claim", [...asked, takeover, candidates, wanted])
+    : await sql.rows("claim ready", [...asked, wanted]);
+  const [first] = rows;
+  if (first?.["history_changed"] === true) throw new HistoryChanged();
+  const found = new Map((first?.["found"] as [string, number][] | null) ?? []);
+  const nextRunAt = first?.["next_run_at"] as number | null | undefined;
+  return {
+    jobs: rows.filter((row) => row["job_id"] !== null).map(toClaimed),
+    resources: first?.["resources"] === true,
+    waits: Number(first?.["waits"] ?? 0),
+    full: queues.flatMap(({ queue }, n) => (found.get(queue) === shares[n] ? [queue] : [])),
+    nextDueInMs: nextRunAt == null ? undefined : nextRunAt - Number(first?.["now"]),
+  };
+}
+
+/** An even share of what is left for each queue in its turn, and one at least: the limit of all is kept beside. */
+function sharesOf(limit: number, queues: number): number[] {
+  const shares: number[] = [];
+  let left = limit;
+  for (let n = 0; n < queues; n++) {
+    const share = Math.max(1, Math.ceil(left / (queues - n)));
+    shares.push(share);
+    left -= share;
+  }
+  return shares;
+}
+
+function toClaimed(row: Row): ClaimedJob {
+  const job: JobRecord & { readonly owner: Owner } = claimedFromRow(row);
+  return { job, token: tokenOf(job), previous: previousOf(row, job.claimedAtMs ?? 0) };
+}
+
+function previousOf(row: Row, nowMs: number): Previous | undefined {
+  const owner = row["previous_owner"] as Owner | null | undefined;
+  if (owner == null) return undefined;
+  return {
+    owner,
+    generation: generation(row["previous_generation"] as number) as Generation,
+    endedAgoMs: nowMs - (row["previous_until"] as number),
+  };
+}

@@ -1,0 +1,176 @@
+import type { World } from "../../clock/world.ts";
+import { ClosedError, StoreBusyError, UnknownOutcomeError } from "../../errors.ts";
+import type { PgPool, PooledClient } from "./driver.ts";
+import { afterCommit, afterSending, isRepeatable, leavesConnection, unreachable } from "./failure.ts";
+import { type Row, type Sql, statementsOn, type Texts } from "./statements.ts";
+import { QueryFailed, Use } from "./use.ts";
+
+/** What is known of one call: its name in errors, and when it must have been answered. */
+export interface Call {
+  readonly operation: string;
+  readonly beganMs: number;
+  readonly deadlineMs: number;
+  /** False: it only reads, so nothing is unknown when no answer comes. */
+  readonly writes: boolean;
+}
+
+/** What a transaction's body works with. */
+export interface OpenTransaction extends Sql {
+  /** Runs statements that have no parameters and give no rows. */
+  exec(text: string): Promise<unknown>;
+  /** Runs somebody else's statement; its errors are theirs, unless the connection is lost. */
+  foreign(text: string, params: readonly unknown[]): Promise<{ rows: Row[] }>;
+}
+
+/** How long closing waits for connections to end, ms. */
+const CLOSE_WITHIN_MS = 2_000;
+
+type Done<T> = { readonly value: T } | { readonly again: unknown };
+
+/**
+ * Statements and transactions over a pool, each call with a deadline of its own. Serialization failures and deadlocks
+ * are repeated as a whole; every other error is told as what C11 makes of it.
+ */
+export class Connections {
+  readonly #pool: PgPool;
+  readonly #texts: Texts;
+  readonly #world: World;
+  /** For messages. */
+  readonly #store: string;
+  readonly #onIdleError = (): void => {};
+  #closed = false;
+
+  constructor(pool: PgPool, texts: Texts, world: World, store: string) {
+    this.#pool = pool;
+    this.#texts = texts;
+    this.#world = world;
+    this.#store = store;
+    // Without a listener, an idle connection that the server closes would end the process.
+    pool.on("error", this.#onIdleError);
+  }
+
+  call(operation: string, timeoutMs: number, writes = true): Call {
+    const beganMs = this.#world.clock.monotonicMs();
+    return { operation, beganMs, deadlineMs: beganMs + timeoutMs, writes };
+  }
+
+  /** Runs statements, each in a transaction of its own. */
+  on(call: Call): Sql {
+    return {
+      rows: <R>(name: string, parameters: readonly unknown[] = []) =>
+        this.#repeated(call, (use) =>
+          use.run(statementsOn(use.client, this.#texts).rows<R>(name, parameters)),
+        ),
+    };
+  }
+
+  /**
+   * Runs `fn` in one transaction and commits it. Errors of `fn` that are not the store's come through as they are, after
+   * the rollback.
+   */
+  transaction<T>(call: Call, fn: (tx: OpenTransaction) => Promise<T>): Promise<T> {
+    return this.#repeated(call, async (use) => {
+      use.commit = "to come";
+      const { client } = use;
+      const waitMs = Math.max(1, Math.floor(call.deadlineMs - this.#world.clock.monotonicMs()));
+      // Settings of this transaction alone: behind a pooler the next one may have another connection.
+      const begin = `begin isolation level read committed read write;
+        set local lock_timeout = ${waitMs}; set local synchronous_commit = on`;
+      await use.run(client.query({ text: begin }));
+      const sql = statementsOn(client, this.#texts);
+      const value = await fn({
+        rows: (name, parameters) => use.run(sql.rows(name, parameters)),
+        exec: (text) => use.run(client.query({ text })),
+        foreign: (text, params) => use.runForeign(client.query({ text, values: [...params] })),
+      });
+      this.#world.reached("in-store-transaction");
+      use.commit = "sent";
+      await use.run(client.query({ text: "commit" }));
+      return value;
+    });
+  }
+
+  /** @param andPool false when the pool is the caller's to close */
+  async close(andPool: boolean): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    // A connection that has lost its server says goodbye into the void, and would be waited for for ever.
+    if (andPool) await Promise.race([this.#pool.end(), this.#world.timers.sleep(CLOSE_WITHIN_MS)]);
+    else this.#pool.removeListener("error", this.#onIdleError);
+  }
+
+  async #repeated<T>(call: Call, attempt: (use: Use) => Promise<T>): Promise<T> {
+    for (;;) {
+      const done = await this.#attempt(call, attempt);
+      if ("value" in done) return done.value;
+      const now = this.#world.clock.monotonicMs();
+      if (now >= call.deadlineMs) throw new StoreBusyError(call.operation, now - call.beganMs, done.again);
+      await this.#world.timers.sleep(2 + 8 * this.#world.random.next());
+    }
+  }
+
+  async #attempt<T>(call: Call, attempt: (use: Use) => Promise<T>): Promise<Done<T>> {
+    const use = new Use(await this.#connect(call));
+    try {
+      const value = await this.#inTime(call, attempt(use), () => this.#late(call, use));
+      use.release(true);
+      if (call.writes && use.unsynced !== undefined)
+        throw new UnknownOutcomeError(call.operation, use.unsynced);
+      return { value };
+    } catch (error) {
+      const cause = error instanceof QueryFailed ? error.cause : error;
+      if (use.isReleased) throw error;
+      use.release(await this.#isInOrder(use, error));
+      if (!(error instanceof QueryFailed)) throw error;
+      if (isRepeatable(cause)) return { again: cause };
+      const waitedMs = this.#world.clock.monotonicMs() - call.beganMs;
+      if (use.commit === "sent") throw afterCommit(cause, call.operation, waitedMs);
+      throw afterSending(cause, call.operation, waitedMs, call.writes && use.commit === "by itself");
+    }
+  }
+
+  /** Puts an end to the transaction, and says whether the connection may be used again. */
+  async #isInOrder(use: Use, error: unknown): Promise<boolean> {
+    if (error instanceof QueryFailed && !leavesConnection(error.cause)) return false;
+    if (use.commit === "by itself") return error instanceof QueryFailed;
+    return use.client.query({ text: "rollback" }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Giving up does not stop the server, but what was not committed will not be: its connection is closed. */
+  #late(call: Call, use: Use): Error {
+    use.release(false);
+    const waitedMs = this.#world.clock.monotonicMs() - call.beganMs;
+    return use.commit === "to come" || !call.writes
+      ? new StoreBusyError(call.operation, waitedMs)
+      : new UnknownOutcomeError(call.operation, new Error(`no answer after ${Math.round(waitedMs)} ms`));
+  }
+
+  async #connect(call: Call): Promise<PooledClient> {
+    if (this.#closed) throw new ClosedError("The store");
+    const waitedMs = (): number => this.#world.clock.monotonicMs() - call.beganMs;
+    const connecting = this.#pool.connect();
+    try {
+      return await this.#inTime(call, connecting, () => {
+        connecting.then(
+          (client) => client.release(),
+          () => {},
+        );
+        return new StoreBusyError(call.operation, waitedMs());
+      });
+    } catch (error) {
+      if (this.#closed) throw new ClosedError("The store");
+      throw unreachable(error, call.operation, waitedMs(), this.#store);
+    }
+  }
+
+  #inTime<T>(call: Call, work: Promise<T>, late: () => unknown): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const leftMs = Math.max(0, call.deadlineMs - this.#world.clock.monotonicMs());
+      const timer = this.#world.timers.after(leftMs, () => reject(late()));
+      work.then(resolve, reject).finally(() => timer.cancel());
+    });
+  }
+}

@@ -1,0 +1,67 @@
+/** C5, for jobs and for leases held by name. */
+
+import type { Fence, JobId, NamedFence } from "../../protocol/identity.ts";
+import type { NamedLeaseRefusal } from "../../protocol/named-lease.ts";
+import type { Busy, Refusal } from "../../protocol/outcome.ts";
+import type { Renewed } from "../../protocol/renew.ts";
+import { explain, explainNamed } from "./refusals.ts";
+import type { Sql } from "./statements.ts";
+
+export async function renew(sql: Sql, fences: readonly Fence[]): Promise<(Renewed | Refusal | Busy)[]> {
+  if (fences.length === 0) return [];
+  const rows = await sql.rows<{
+    job_id: JobId;
+    owner: string;
+    generation: number;
+    lapsed: number;
+    cancel_requested: boolean;
+  }>("renew", [
+    fences.map(({ jobId }) => jobId),
+    fences.map(({ owner }) => owner),
+    fences.map(({ generation }) => generation),
+  ]);
+  const renewed = new Map(rows.map((row) => [keyOf(row.job_id, row.owner, row.generation), row]));
+  const isRefused = (fence: Fence): boolean =>
+    !renewed.has(keyOf(fence.jobId, fence.owner, fence.generation));
+  const refused = fences.filter(isRefused);
+  const explained = await explain(
+    sql,
+    refused.map((fence) => ({ fence, operation: "renew" })),
+    "renew",
+  );
+  const answers = new Map(refused.map((fence, n) => [fence, explained[n] as Refusal | Busy]));
+  return fences.map((fence) => {
+    const row = renewed.get(keyOf(fence.jobId, fence.owner, fence.generation));
+    if (row === undefined) return answers.get(fence) as Refusal | Busy;
+    return { outcome: "applied", lapsedMs: row.lapsed, cancelRequested: row.cancel_requested };
+  });
+}
+
+export async function renewLeases(
+  sql: Sql,
+  fences: readonly NamedFence[],
+): Promise<(Renewed | NamedLeaseRefusal | Busy)[]> {
+  if (fences.length === 0) return [];
+  const rows = await sql.rows<{ name: string; owner: string; generation: number; lapsed: number }>(
+    "renew leases",
+    [
+      fences.map(({ name }) => name),
+      fences.map(({ owner }) => owner),
+      fences.map(({ generation }) => generation),
+    ],
+  );
+  const renewed = new Map(rows.map((row) => [keyOf(row.name, row.owner, row.generation), row]));
+  const refused = fences.filter((fence) => !renewed.has(keyOf(fence.name, fence.owner, fence.generation)));
+  const explained = await explainNamed(sql, refused, "renew");
+  const answers = new Map(refused.map((fence, n) => [fence, explained[n] as NamedLeaseRefusal | Busy]));
+  return fences.map((fence) => {
+    const row = renewed.get(keyOf(fence.name, fence.owner, fence.generation));
+    if (row === undefined) return answers.get(fence) as NamedLeaseRefusal | Busy;
+    return { outcome: "applied", lapsedMs: row.lapsed, cancelRequested: false };
+  });
+}
+
+/** The same job or name may stand in a batch with several fences, of which one at most is current. */
+function keyOf(what: string, owner: string, generation: number): string {
+  return `${generation} ${owner} ${what}`;
+}

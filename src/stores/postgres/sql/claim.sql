@@ -1,0 +1,202 @@
+-- name: claim ready    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 limit
+-- C2 as it nearly always is: nothing lapsed is taken over, and no job asks for a resource. When one does, this claims
+-- nothing and says so: `claim` is then to be asked. It can do both, but takes three times as long to plan. Each queue is
+-- looked at in its turn, from the hint ($4, $5) on: behind it lie only rows that are leased or dead. Locked rows are
+-- somebody else's already. Rows are written by way of `any (array(…))`, which the planner takes for ten elements: so it
+-- goes to the rows themselves, whatever it believes of the table.
+with moment as materialized (
+  select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
+), timeline as (
+  update {schema}.store s
+     set epoch = m.epoch, timeline = m.timeline
+    from moment m
+   where s.timeline < m.timeline and not m.history_changed
+), asked as materialized (
+  select q.id, q.name, a.share, a.priority, a.seq, a.turn
+    from unnest($2::text[], $3::integer[], $4::integer[], $5::bigint[])
+         with ordinality as a (name, share, priority, seq, turn)
+    join {schema}.queue q on q.name = a.name
+   where not q.paused and not (select history_changed from moment)
+   order by a.turn
+), found as materialized (
+  select j.*, a.name as queue_name
+    from asked a
+   cross join lateral (
+         select ctid as at, resource
+           from {schema}.job
+          where ready and queue = a.id and (priority, seq) >= (a.priority, a.seq) and owner is null
+          order by priority, seq
+          limit a.share
+            for update skip locked) j
+   limit $6::integer
+), claimed as (
+  update {schema}.job j
+     set owner = $1,
+         lease_until = m.now + j.lease_ms,
+         generation = greatest(j.generation, m.floor) + 1,
+         raised_by = 'claim',
+         attempt = j.attempt + 1,
+         run_at = null,
+         resource_generation = null,
+         claimed_at = m.now
+    from moment m
+   where j.ctid = any (array(select at from found
+                              where not exists (select from found f where f.resource is not null)))
+  returning j.*
+)
+select m.now, m.history_changed,
+       (select min(run_at) from {schema}.job where not ready and not waiting) as next_run_at,
+       exists (select from found where resource is not null) as resources,
+       (select json_agg(json_build_array(n.queue_name, n.found))
+          from (select queue_name, count(*) as found from found group by queue_name) n) as found,
+       c.*, a.name as queue_name
+  from moment m
+  left join (claimed c join asked a on a.id = c.queue) on true
+ order by a.turn, c.priority, c.seq;
+
+-- name: claim    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 takeover  $7 candidates  $8 limit
+-- C2 with all that belongs to it. Of the jobs of one resource only the first may have it, when nobody else holds it; the
+-- rest leave the line to wait. A row with an owner is a lapsed lease, to be taken over.
+with moment as materialized (
+  select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
+), timeline as (
+  update {schema}.store s
+     set epoch = m.epoch, timeline = m.timeline
+    from moment m
+   where s.timeline < m.timeline and not m.history_changed
+), asked as materialized (
+  select q.id, q.name, a.share, a.priority, a.seq
+    from unnest($2::text[], $3::integer[], $4::integer[], $5::bigint[])
+         with ordinality as a (name, share, priority, seq, turn)
+    join {schema}.queue q on q.name = a.name
+   where not q.paused and not (select history_changed from moment)
+   order by a.turn
+), found as materialized (
+  select j.*, a.name as queue_name
+    from asked a
+   cross join lateral (
+         select ctid as at, job_id, priority, seq, resource, lease_ms, owner, lease_until, generation, claimed_at
+           from {schema}.job
+          where ready
+            and queue = a.id
+            and (priority, seq) >= (a.priority, a.seq)
+            and (owner is null
+                 or ($6::boolean and lease_until <= (select now from moment)
+                     and attempt < max_attempts and not cancel_requested))
+          order by priority, seq
+          limit a.share
+            for update skip locked) j
+   limit $7::integer
+), candidate as materialized (
+  select f.*, row_number() over () as place from found f
+), first as materialized (
+  select distinct on (resource) resource, place from candidate where resource is not null order by resource, place
+), free as materialized (
+  select l.name
+    from first f
+    join {schema}.lease l on l.name = f.resource
+   where l.owner is null or ($6::boolean and l.lease_until <= (select now from moment))
+     for update of l skip locked
+), available as materialized (
+  select f.resource, f.place
+    from first f
+   where f.resource in (select name from free)
+      or not exists (select from {schema}.lease l where l.name = f.resource)
+), chosen as materialized (
+  select c.*
+    from candidate c
+    left join available a on a.resource = c.resource
+   where c.resource is null or a.place = c.place
+   order by c.place
+   limit $8::integer
+), taken as (
+  update {schema}.lease l
+     set owner = $1, lease_until = m.now + c.lease_ms, lease_ms = c.lease_ms,
+         generation = greatest(l.generation, m.floor) + 1, held_for = c.job_id, last_owner = $1,
+         claimed_at = m.now, released_at = null
+    from chosen c, moment m
+   where l.name = c.resource and l.name in (select name from free)
+  returning l.name, l.generation
+), made as (
+  insert into {schema}.lease (name, owner, lease_until, lease_ms, generation, held_for, last_owner, claimed_at)
+  select c.resource, $1, m.now + c.lease_ms, c.lease_ms, m.floor + 1, c.job_id, $1, m.now
+    from chosen c, moment m
+   where c.resource is not null and not exists (select from {schema}.lease l where l.name = c.resource)
+      on conflict (name) do nothing
+  returning name, generation
+), held as (
+  select name, generation from taken union all select name, generation from made
+), claimed as (
+  update {schema}.job j
+     set owner = $1,
+         lease_until = m.now + j.lease_ms,
+         generation = greatest(j.generation, m.floor) + 1,
+         raised_by = 'claim',
+         attempt = j.attempt + 1,
+         expired_count = j.expired_count + (j.owner is not null)::integer,
+         run_at = null,
+         resource_generation = (select h.generation from held h where h.name = j.resource),
+         claimed_at = m.now
+    from moment m
+   where j.ctid = any (array(select at from chosen))
+     and (j.resource is null or j.resource in (select name from held))
+  returning j.*
+), sent_to_wait as (
+  update {schema}.job
+     set ready = false, waiting = true
+   where ctid = any (array(
+         select c.at
+           from candidate c
+           left join available a on a.resource = c.resource
+          where c.resource is not null
+            and (a.resource is null
+                 or (a.place <> c.place
+                     and c.resource in (select resource from chosen where resource is not null)))))
+  returning 1
+), told as (
+  insert into {schema}.journal (line, kind, at, owner, generation)
+  select 'job:' || p.job_id, n.kind, n.at, p.owner, p.generation
+    from chosen p
+    join claimed c on c.job_id = p.job_id
+   cross join lateral (values ('claimed', p.claimed_at), ('lapsed', p.lease_until)) n (kind, at)
+   where p.owner is not null
+   order by p.place, n.kind
+)
+select m.now, m.history_changed,
+       (select min(run_at) from {schema}.job where not ready and not waiting) as next_run_at,
+       (select count(*) from sent_to_wait) as waits,
+       (select json_agg(json_build_array(n.queue_name, n.found))
+          from (select queue_name, count(*) as found from candidate group by queue_name) n) as found,
+       c.job_id, c.seq, c.name, p.queue_name, c.priority, c.owner, c.lease_until, c.lease_ms, c.generation, c.attempt,
+       c.max_attempts, c.expired_count, c.run, c.heals, c.resource, c.resource_generation, c.unique_key, c.max_run_ms,
+       c.backoff, c.input, c.error, c.progress, c.created_at, c.claimed_at, c.settled_owner, c.settled_generation,
+       c.settled_operation, p.owner as previous_owner, p.generation as previous_generation,
+       p.lease_until as previous_until
+  from moment m
+  left join (claimed c join chosen p on p.job_id = c.job_id) on true
+ order by p.place;
+
+-- name: promote due    $1 limit
+-- Delayed jobs that are due take their place by seq (C15). Once promoted they stay due, also over a step back (I3).
+with due as materialized (
+  select ctid as at
+    from {schema}.job
+   where not ready and not waiting
+     and run_at <= (select (extract(epoch from clock_timestamp()) * 1000)::bigint)
+   order by run_at
+   limit $1::integer
+     for update skip locked
+)
+update {schema}.job set ready = true, run_at = null
+ where ctid = any (array(select at from due))
+returning 1 as promoted;
+
+-- name: let next have    $1 resource
+-- One at a time, in order: the others would only be sent back to wait.
+update {schema}.job
+   set ready = true, waiting = false
+ where job_id = (select job_id from {schema}.job
+                  where waiting and resource = $1
+                  order by priority, seq
+                  limit 1
+                    for update skip locked);

@@ -1,0 +1,78 @@
+-- name: enqueue    $1 jobs
+-- C1. $1 is a JSON text, an array of objects; the order of the array becomes the order of arrival. A job id that is there
+-- already, live or in history, is the same job. A delay is added to the store's time. As in all statements that may run
+-- in the caller's transaction, parameters are texts alone: every client passes those on alike.
+insert into {schema}.job (job_id, name, queue, priority, ready, run_at, lease_ms, max_attempts, max_run_ms, backoff,
+                          resource, unique_key, input, created_at)
+select g.job_id, g.name, q.id, g.priority, due.run_at is null, due.run_at, g.lease_ms, g.max_attempts, g.max_run_ms,
+       g.backoff, g.resource, g.unique_key, g.input, m.now
+  from (select now from {schema}.moment) m
+ cross join jsonb_to_recordset($1::text::jsonb)
+         as g (n integer, job_id uuid, name text, queue text, priority integer, delay_ms bigint, run_at bigint,
+               lease_ms bigint, max_attempts integer, max_run_ms bigint, backoff text, resource text, unique_key text,
+               input text)
+  join {schema}.queue q on q.name = g.queue
+ cross join lateral (select case when g.run_at > m.now then g.run_at
+                                 when g.delay_ms > 0 then m.now + g.delay_ms end as run_at) due
+ where not exists (select from {schema}.history h where h.job_id = g.job_id)
+ order by g.n
+    on conflict (job_id) do nothing
+returning job_id::text as job_id;
+
+-- name: take back    $1 job ids
+-- C1: what was just inserted although history has it, because it ended between the look and the insert. To be run in the
+-- same transaction, as a later statement.
+delete from {schema}.job j
+ using jsonb_array_elements_text($1::text::jsonb) g (job_id)
+ where j.job_id = g.job_id::uuid and exists (select from {schema}.history h where h.job_id = j.job_id)
+returning j.job_id::text as job_id;
+
+-- name: states of jobs    $1 job ids
+select r.job_id::text as job_id, r.state, r.end_reason
+  from jsonb_array_elements_text($1::text::jsonb) g (job_id)
+  join {schema}.record r on r.job_id = g.job_id::uuid;
+
+-- name: take keys    $1 keys
+-- C17. $1 is an array of objects. In the order of the keys, so that two batches with the same ones do not block each
+-- other. Waits for whoever has just taken one, and takes it when that is rolled back.
+insert into {schema}.unique_key (name, key, job_id)
+select g.name, g.key, g.job_id
+  from jsonb_to_recordset($1::text::jsonb) as g (name text, key text, job_id uuid)
+ order by g.name collate "C", g.key collate "C"
+    on conflict (name, key) do nothing
+returning job_id::text as job_id;
+
+-- name: drop key    $1 job id
+delete from {schema}.unique_key k
+ using {schema}.job j
+ where j.job_id = $1::text::uuid and k.name = j.name and k.key = j.unique_key and k.job_id = j.job_id;
+
+-- name: give key back    $1 name  $2 key  $3 job id
+delete from {schema}.unique_key where name = $1::text and key = $2::text and job_id = $3::text::uuid;
+
+-- name: find holder of key    $1 name  $2 key
+select job_id::text as job_id from {schema}.unique_key where name = $1::text and key = $2::text;
+
+-- name: replace waiting    $1 job id  $2 job
+update {schema}.job j
+   set queue = q.id, priority = g.priority, ready = due.run_at is null, waiting = false, run_at = due.run_at,
+       lease_ms = g.lease_ms, max_attempts = g.max_attempts, max_run_ms = g.max_run_ms, backoff = g.backoff,
+       resource = g.resource, input = g.input
+  from (select now from {schema}.moment) m
+ cross join jsonb_to_record($2::text::jsonb)
+         as g (queue text, priority integer, delay_ms bigint, run_at bigint, lease_ms bigint, max_attempts integer,
+               max_run_ms bigint, backoff text, resource text, input text)
+  join {schema}.queue q on q.name = g.queue
+ cross join lateral (select case when g.run_at > m.now then g.run_at
+                                 when g.delay_ms > 0 then m.now + g.delay_ms end as run_at) due
+ where j.job_id = $1::text::uuid and j.generation = 0 and j.owner is null;
+
+-- name: callers transaction
+-- Inside a transaction now() is its beginning, which lies before this statement; outside the two are one moment.
+select now() <> statement_timestamp() as open, to_regclass('{schema}.job') is not null as known;
+
+-- name: transaction id
+select pg_current_xact_id()::text as id;
+
+-- name: transaction status    $1 id
+select pg_xact_status($1::text::xid8) as status;

@@ -1,0 +1,64 @@
+-- name: complete    $1 job ids  $2 owners  $3 generations  $4 results
+-- C6. The fence is the predicate; a matching owner means that the row is leased, so no lease state is named and the rows
+-- are reached by primary key alone: a condition on the state would let the planner take the leased rows for few. The
+-- job goes into history, its key is free, its resource goes to the first that waits for it, all in this statement.
+with moment as materialized (
+  select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
+), fence as materialized (
+  select f.job_id, f.owner, f.generation, f.result
+    from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[]) as f (job_id, owner, generation, result)
+), present as materialized (
+  select j.job_id, j.owner, j.resource, j.resource_generation, f.result
+    from fence f
+    join {schema}.job j on j.job_id = f.job_id and j.owner = f.owner and j.generation = f.generation
+   where j.job_id = any (array(select job_id from fence)) and j.generation > (select epoch_start from moment)
+   order by j.job_id
+     for update of j skip locked
+), held as materialized (
+  select l.name
+    from present p
+    join {schema}.lease l on l.name = p.resource and l.owner = p.owner and l.generation = p.resource_generation
+   order by l.name
+     for update of l skip locked
+), completed as (
+  delete from {schema}.job
+   where job_id = any (array(select job_id from present
+                              where resource is null or resource in (select name from held)))
+  returning *
+), kept as (
+  insert into {schema}.history (job_id, seq, name, queue, priority, state, end_reason, lease_ms, generation, raised_by,
+                                attempt, max_attempts, expired_count, run, heals, resource, unique_key, max_run_ms,
+                                backoff, input, result, error, progress, created_at, claimed_at, finished_at,
+                                settled_owner, settled_generation, settled_operation)
+  select c.job_id, c.seq, c.name, c.queue, c.priority, 'completed', 'completed', c.lease_ms, c.generation, c.raised_by,
+         c.attempt, c.max_attempts, 0, c.run, c.heals, c.resource, c.unique_key, c.max_run_ms,
+         c.backoff, c.input, p.result, null, c.progress, c.created_at, c.claimed_at, m.now,
+         c.owner, c.generation, 'complete'
+    from completed c
+    join present p on p.job_id = c.job_id
+   cross join moment m
+), counted as (
+  insert into {schema}.ended (queue, completed) select queue, count(*) from completed group by queue
+), freed_key as (
+  delete from {schema}.unique_key k
+   using completed c
+   where k.name = c.name and k.key = c.unique_key and k.job_id = c.job_id
+), given_up as (
+  update {schema}.lease l
+     set owner = null, lease_until = null, held_for = null, released_at = m.now
+    from completed c, moment m
+   where l.name = c.resource and l.held_for = c.job_id
+  returning l.name
+), next as (
+  update {schema}.job
+     set ready = true, waiting = false
+   where job_id = any (array(
+         select (select w.job_id
+                   from {schema}.job w
+                  where w.waiting and w.resource = g.name and w.job_id <> all (array(select job_id from present))
+                  order by w.priority, w.seq
+                  limit 1
+                    for update skip locked)
+           from given_up g))
+)
+select job_id, resource from completed;

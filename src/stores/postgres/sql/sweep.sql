@@ -1,0 +1,101 @@
+-- name: sweep jobs    $1 queue  $2 priority  $3 seq  $4 limit
+-- A piece of the line of every queue, behind the last piece. There is no index on lease_until, whose upkeep at each claim
+-- and renewal would cost more than this walk. Brings back leases that start in the future (T5), and names the lapsed
+-- ones that cannot be taken over (C12, C13); what can be is found by the claim itself. A last row
+-- tells where it stopped, unless that was the end.
+with moment as materialized (
+  select m.* from {schema}.moment m
+), piece as materialized (
+  select job_id, queue, priority, seq, owner, lease_until, lease_ms, attempt, max_attempts, cancel_requested
+    from {schema}.job
+   where ready and (queue, priority, seq) > ($1::integer, $2::integer, $3::bigint)
+   order by queue, priority, seq
+   limit $4::integer
+), waiting as materialized (
+  select job_id, owner, lease_until, lease_ms, attempt, max_attempts, cancel_requested
+    from {schema}.job
+   where waiting and owner is not null
+   limit $4::integer
+), leased as materialized (
+  select job_id, lease_until, lease_ms, attempt, max_attempts, cancel_requested from piece where owner is not null
+  union all
+  select job_id, lease_until, lease_ms, attempt, max_attempts, cancel_requested from waiting
+), ahead as materialized (
+  select j.job_id
+    from {schema}.job j
+   where j.job_id = any (array(select l.job_id from leased l, moment m
+                                where l.lease_until - l.lease_ms > m.now + greatest(l.lease_ms / 10, 50)))
+     and j.owner is not null
+     and j.lease_until - j.lease_ms > (select now from moment) + greatest(j.lease_ms / 10, 50)
+   order by j.job_id
+     for update skip locked
+), rebased as (
+  update {schema}.job j
+     set lease_until = m.now + j.lease_ms
+    from moment m
+   where j.job_id = any (array(select job_id from ahead))
+)
+select l.job_id, null::integer as queue, null::integer as priority, null::bigint as seq
+  from leased l, moment m
+ where l.lease_until <= m.now and (l.attempt >= l.max_attempts or l.cancel_requested)
+union all
+(select null, queue, priority, seq from piece order by queue, priority, seq offset $4::integer - 1);
+
+-- name: sweep leases    $1 name  $2 limit
+-- The same for named leases (T5), in the order of their names.
+with moment as materialized (
+  select m.* from {schema}.moment m
+), piece as materialized (
+  select name, owner, lease_until, lease_ms from {schema}.lease where name > $1 order by name limit $2::integer
+), ahead as materialized (
+  select l.name
+    from {schema}.lease l
+   where l.name = any (array(select p.name from piece p, moment m
+                              where p.owner is not null
+                                and p.lease_until - p.lease_ms > m.now + greatest(p.lease_ms / 10, 50)))
+     and l.owner is not null
+     and l.lease_until - l.lease_ms > (select now from moment) + greatest(l.lease_ms / 10, 50)
+     for update skip locked
+), rebased as (
+  update {schema}.lease l
+     set lease_until = m.now + l.lease_ms
+    from moment m
+   where l.name = any (array(select name from ahead))
+)
+select name from piece order by name offset $2::integer - 1;
+
+-- name: free waiting    $1 resource  $2 limit
+-- Whoever gives a resource up lets the next job have it. This finds the ones for which nobody did: a lapsed lease, or a
+-- next job that went away. One step for each resource, without walking over everybody who waits for it.
+with recursive waited (resource, n) as (
+  (select resource, 1 from {schema}.job where waiting and resource > $1 order by resource limit 1)
+  union all
+  select (select j.resource from {schema}.job j where j.waiting and j.resource > w.resource order by j.resource limit 1),
+         w.n + 1
+    from waited w
+   where w.resource is not null and w.n < $2::integer
+), moment as materialized (
+  select m.* from {schema}.moment m
+), next as materialized (
+  select (select j.job_id from {schema}.job j
+           where j.waiting and j.resource = w.resource
+           order by j.priority, j.seq limit 1
+             for update skip locked) as job_id
+    from waited w
+   where w.resource is not null
+     and not exists (select from {schema}.lease l, moment m
+                      where l.name = w.resource and l.owner is not null and l.lease_until > m.now)
+), freed as (
+  update {schema}.job set ready = true, waiting = false where job_id = any (array(select job_id from next))
+)
+select resource from waited where n = $2::integer;
+
+-- name: fold counts    $1 limit
+-- Many lines of ended jobs become one a queue.
+with gone as (
+  delete from {schema}.ended
+   where id = any (array(select id from {schema}.ended order by id limit $1::integer for update skip locked))
+  returning queue, completed, failed, cancelled
+)
+insert into {schema}.ended (queue, completed, failed, cancelled)
+select queue, sum(completed), sum(failed), sum(cancelled) from gone group by queue;

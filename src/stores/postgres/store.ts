@@ -1,0 +1,423 @@
+import { createHash } from "node:crypto";
+import { systemWorld } from "../../clock/system.ts";
+import type { World } from "../../clock/world.ts";
+import { ClosedError, StoreBusyError } from "../../errors.ts";
+import type { ControlAnswer, HealAnswer } from "../../protocol/control.ts";
+import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
+import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
+import type { JobRecord } from "../../protocol/job.ts";
+import type { JournalEntry } from "../../protocol/journal.ts";
+import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.ts";
+import type { Busy, Refusal } from "../../protocol/outcome.ts";
+import type { Renewed } from "../../protocol/renew.ts";
+import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  CallOptions,
+  Claimed,
+  ClaimRequest,
+  FenceOutcome,
+  Listener,
+  ListFilter,
+  Page,
+  QueueCounts,
+  RenewalThreadSpec,
+  RunWrite,
+  RunWritten,
+  Store,
+  Transaction,
+  Tx,
+} from "../store.ts";
+import { describeAddress, listeningConnection, openPool } from "./address.ts";
+import { Bell } from "./bell.ts";
+import { completeWith } from "./body.ts";
+import { Channel } from "./channel.ts";
+import { claim } from "./claim.ts";
+import { whenCommitted } from "./commits.ts";
+import { type Call, Connections, type OpenTransaction } from "./connections.ts";
+import { type Ages, cancel, deleteJobs, heal, Pruner, retry, revoke } from "./control.ts";
+import { enqueue, isPlain } from "./enqueue.ts";
+import { raiseFloor } from "./floor.ts";
+import { Hints } from "./hints.ts";
+import { readJournal } from "./journal.ts";
+import { acquire, deleteLease, release } from "./leases.ts";
+import { Migrator } from "./migrate.ts";
+import { HistoryChanged, readMoment } from "./moment.ts";
+import { DEFAULT_SWEEP_MS, type PostgresOptions } from "./options.ts";
+import { countQueues, getJobs, listJobs, outcomeOf } from "./read.ts";
+import { explain, explainNamed } from "./refusals.ts";
+import { renew, renewLeases } from "./renew.ts";
+import { settle, write } from "./settle.ts";
+import { loadStatements, type Migration } from "./sql.ts";
+import { type Sql, Texts } from "./statements.ts";
+import { Sweep } from "./sweep.ts";
+import { callersStatements } from "./transaction.ts";
+import { findLease } from "./transition.ts";
+
+/** The store for many machines: one PostgreSQL schema. */
+export class PostgresStore implements Store {
+  readonly description: string;
+  readonly renewalThread: RenewalThreadSpec | undefined;
+  readonly #options: PostgresOptions;
+  readonly #schema: string;
+  readonly #world: World;
+  readonly #texts: Texts;
+  readonly #sweep: Sweep;
+  readonly #hints: Hints;
+  readonly #pruner = new Pruner();
+  readonly #queues = new Set<string>();
+  readonly #bell: Bell;
+  #connections: Promise<Connections> | undefined;
+  #opening: Promise<Connections> | undefined;
+  #closed = false;
+
+  constructor(options: PostgresOptions, schema: string, renewalThread: RenewalThreadSpec | undefined) {
+    this.#options = options;
+    this.#schema = schema;
+    this.#world = options.world ?? systemWorld();
+    this.#texts = new Texts(loadStatements(schema), options.trace);
+    const sweepMs = options.sweepMs ?? DEFAULT_SWEEP_MS;
+    this.#sweep = new Sweep(this.#world.clock, sweepMs);
+    this.#hints = new Hints(this.#world.clock, sweepMs);
+    this.#bell = this.#makeBell();
+    this.description = describeAddress(options, schema);
+    this.renewalThread = renewalThread;
+  }
+
+  async open(): Promise<void> {
+    await this.#opened();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#bell.close();
+    const connections = await this.#connections?.catch(() => undefined);
+    await connections?.close(this.#options.pool === undefined);
+  }
+
+  async enqueue(
+    jobs: readonly NewJob[],
+    options: CallOptions & { readonly tx?: Transaction },
+  ): Promise<readonly EnqueueAnswer[]> {
+    if ("tx" in options && options.tx !== undefined) return this.#enqueueIn(options.tx, jobs, options);
+    const [connections, call] = await this.#begin("enqueue", options);
+    if (jobs.length === 0) return [];
+    const missing = [...new Set(jobs.map(({ queue }) => queue))].filter((name) => !this.#queues.has(name));
+    if (missing.length > 0) {
+      await connections.on(call).rows("add queues", [JSON.stringify(missing)]);
+      for (const name of missing) this.#queues.add(name);
+    }
+    const answers = isPlain(jobs)
+      ? await enqueue(connections.on(call), jobs)
+      : await connections.transaction(call, (sql) => enqueue(sql, jobs));
+    this.#dueNow();
+    return answers;
+  }
+
+  async #enqueueIn(
+    tx: Transaction,
+    jobs: readonly NewJob[],
+    options: CallOptions,
+  ): Promise<readonly EnqueueAnswer[]> {
+    const [connections] = await this.#begin("enqueue", options);
+    const sql = await callersStatements(tx, this.#texts);
+    if (jobs.length === 0) return [];
+    // In the caller's transaction too: a pool with one connection has no other to spare.
+    const missing = [...new Set(jobs.map(({ queue }) => queue))].filter((name) => !this.#queues.has(name));
+    if (missing.length > 0) await sql.rows("add queues", [JSON.stringify(missing)]);
+    const answers = await enqueue(sql, jobs);
+    const [transaction] = await sql.rows<{ id: string }>("transaction id");
+    void whenCommitted(connections, this.#world, transaction?.id ?? "", () => this.#dueNow()).catch(() => {});
+    return answers;
+  }
+
+  claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
+    return this.#with("claim", options, (connections, call) =>
+      claim(connections, call, request, this.#sweep, this.#hints),
+    );
+  }
+
+  renew(fences: readonly Fence[], options: CallOptions): Promise<readonly (Renewed | Refusal | Busy)[]> {
+    return this.#with("renew", options, (connections, call) => renew(connections.on(call), fences));
+  }
+
+  async settle(
+    settlements: readonly Settlement[],
+    options: CallOptions,
+  ): Promise<readonly (SettledAnswer | Refusal | Busy)[]> {
+    const { answers, madeDue } = await this.#with("settle", options, (connections, call) =>
+      settle(connections, call, settlements),
+    );
+    if (madeDue) this.#dueNow();
+    return answers;
+  }
+
+  async completeWith(
+    fence: Fence,
+    body: (tx: Tx) => Promise<string | null>,
+    options: CallOptions,
+  ): Promise<void> {
+    await this.#with("complete", options, (connections, call) =>
+      completeWith(connections, call, fence, body),
+    );
+    this.#dueNow();
+  }
+
+  write(
+    writes: readonly RunWrite[],
+    options: CallOptions,
+  ): Promise<readonly (RunWritten | Refusal | Busy)[]> {
+    return this.#with("write", options, (connections, call) => write(connections, call, writes));
+  }
+
+  outcome(fence: Fence, options: CallOptions): Promise<FenceOutcome> {
+    return this.#transaction("outcome", options, (sql) => outcomeOf(sql, fence));
+  }
+
+  async heal(fence: Fence, mark: Generation, options: CallOptions): Promise<HealAnswer | Refusal | Busy> {
+    const answer = await this.#transaction("heal", options, (sql) => heal(sql, fence, mark));
+    this.#dueNow();
+    if (answer !== undefined) return answer;
+    const explained = await this.#with("heal", options, (connections, call) =>
+      explain(connections.on(call), [{ fence, operation: "heal" }], "heal"),
+    );
+    return explained[0] as Refusal | Busy;
+  }
+
+  cancel(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
+    return this.#makingDue("cancel", options, (sql) => cancel(sql, ids));
+  }
+
+  revoke(
+    ids: readonly JobId[],
+    options: CallOptions,
+  ): Promise<readonly (ControlAnswer & { readonly token?: FencingToken })[]> {
+    return this.#makingDue("revoke", options, (sql) => revoke(sql, ids, this.#world.ids.owner));
+  }
+
+  retry(ids: readonly JobId[], again: boolean, options: CallOptions): Promise<readonly ControlAnswer[]> {
+    return this.#makingDue("retry", options, (sql) => retry(sql, ids, again));
+  }
+
+  delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
+    return this.#makingDue("delete", options, (sql) => deleteJobs(sql, ids));
+  }
+
+  prune(ages: Ages, limit: number, options: CallOptions): Promise<number> {
+    return this.#with("prune", options, (connections, call) =>
+      this.#pruner.run(connections.on(call), ages, limit),
+    );
+  }
+
+  async acquire(request: AcquireRequest, options: CallOptions): Promise<AcquireAnswer> {
+    for (;;) {
+      const answer = await this.#transaction("acquire", options, (sql) => acquire(sql, request));
+      if (answer !== undefined) return answer;
+    }
+  }
+
+  renewLeases(
+    fences: readonly NamedFence[],
+    options: CallOptions,
+  ): Promise<readonly (Renewed | NamedLeaseRefusal | Busy)[]> {
+    return this.#with("renew", options, (connections, call) => renewLeases(connections.on(call), fences));
+  }
+
+  async release(
+    fences: readonly NamedFence[],
+    options: CallOptions,
+  ): Promise<readonly ({ readonly outcome: "applied" } | NamedLeaseRefusal | Busy)[]> {
+    if (fences.length === 0) return [];
+    const released = await this.#makingDue("release", options, (sql) => release(sql, fences));
+    const refused = fences.filter((fence) => !released.has(fence));
+    const explained = await this.#with("release", options, (connections, call) =>
+      explainNamed(connections.on(call), refused, "release"),
+    );
+    return fences.map((fence) =>
+      released.has(fence)
+        ? { outcome: "applied" }
+        : (explained[refused.indexOf(fence)] as NamedLeaseRefusal | Busy),
+    );
+  }
+
+  deleteLease(
+    name: string,
+    options: CallOptions,
+  ): Promise<{ readonly outcome: "applied" | "conflict" | "gone" }> {
+    return this.#transaction("delete lease", options, (sql) => deleteLease(sql, name));
+  }
+
+  getLease(name: string, options: CallOptions): Promise<NamedLease | undefined> {
+    return this.#read("get lease", options, (sql) => findLease(sql, name));
+  }
+
+  get(ids: readonly JobId[], options: CallOptions): Promise<readonly (JobRecord | undefined)[]> {
+    return this.#read("get", options, (sql) => getJobs(sql, ids));
+  }
+
+  list(
+    filter: ListFilter,
+    page: { readonly limit: number; readonly before?: number },
+    options: CallOptions,
+  ): Promise<Page> {
+    return this.#read("list", options, (sql) => listJobs(sql, filter, page));
+  }
+
+  counts(options: CallOptions): Promise<readonly QueueCounts[]> {
+    return this.#read("counts", options, countQueues);
+  }
+
+  journal(line: string, options: CallOptions): Promise<readonly JournalEntry[]> {
+    return this.#read("journal", options, (sql) => readJournal(sql, line as Line));
+  }
+
+  async nowMs(options: CallOptions): Promise<number> {
+    return (await this.#read("now", options, readMoment)).nowMs;
+  }
+
+  async pause(queue: string, paused: boolean, options: CallOptions): Promise<void> {
+    await this.#makingDue("pause", options, (sql) => sql.rows("pause queue", [queue, paused]));
+  }
+
+  raiseFloor(options: CallOptions): Promise<{ readonly epoch: number }> {
+    return this.#transaction("raise floor", options, (sql) => raiseFloor(sql, "always"));
+  }
+
+  /** Looks at the database without migrating it. */
+  async pendingMigrations(): Promise<readonly Migration[]> {
+    return this.#migrator(await this.#pool()).pending();
+  }
+
+  listen(onWake: () => void): Listener {
+    if (this.#closed) throw new ClosedError("The store");
+    return this.#bell.listen(onWake);
+  }
+
+  // --- how calls are made -----------------------------------------------------------------------------------------
+
+  #pool(): Promise<Connections> {
+    if (this.#closed) return Promise.reject(new ClosedError("The store"));
+    this.#connections ??= openPool(this.#options).then(
+      (pool) => new Connections(pool, this.#texts, this.#world, this.description),
+      (error: unknown) => {
+        this.#connections = undefined;
+        throw error;
+      },
+    );
+    return this.#connections;
+  }
+
+  #migrator(connections: Connections): Migrator {
+    return new Migrator(connections, this.#schema, this.description, this.#world);
+  }
+
+  #opened(): Promise<Connections> {
+    if (this.#closed) return Promise.reject(new ClosedError("The store"));
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined; // the next call tries again: what was wrong may have been put right
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Connections> {
+    const connections = await this.#pool();
+    await this.#migrator(connections).bringUpToDate(this.#options.migrate !== false);
+    return connections;
+  }
+
+  /** Opens if need be, within the call's own deadline. */
+  async #begin(operation: string, { timeoutMs }: CallOptions, writes = true): Promise<[Connections, Call]> {
+    const beganMs = this.#world.clock.monotonicMs();
+    const connections = await new Promise<Connections>((resolve, reject) => {
+      const late = (): void => reject(new StoreBusyError(operation, timeoutMs));
+      const timer = this.#world.timers.after(timeoutMs, late);
+      this.#opened()
+        .then(resolve, reject)
+        .finally(() => timer.cancel());
+    });
+    const leftMs = timeoutMs - (this.#world.clock.monotonicMs() - beganMs);
+    return [connections, connections.call(operation, leftMs, writes)];
+  }
+
+  /** Where the server turns out to be another one, the floor is raised first and the call made again. */
+  async #with<T>(
+    operation: string,
+    options: CallOptions,
+    fn: (connections: Connections, call: Call) => Promise<T>,
+  ): Promise<T> {
+    const [connections, call] = await this.#begin(operation, options);
+    try {
+      return await fn(connections, call);
+    } catch (error) {
+      if (!(error instanceof HistoryChanged)) throw error;
+      await connections.transaction(call, (sql) => raiseFloor(sql, "if history changed"));
+      return fn(connections, call);
+    }
+  }
+
+  #transaction<T>(
+    operation: string,
+    options: CallOptions,
+    fn: (sql: OpenTransaction) => Promise<T>,
+  ): Promise<T> {
+    return this.#with(operation, options, (connections, call) => connections.transaction(call, fn));
+  }
+
+  async #makingDue<T>(
+    operation: string,
+    options: CallOptions,
+    fn: (sql: OpenTransaction) => Promise<T>,
+  ): Promise<T> {
+    const answer = await this.#transaction(operation, options, fn);
+    this.#dueNow();
+    return answer;
+  }
+
+  async #read<T>(operation: string, options: CallOptions, fn: (sql: Sql) => Promise<T>): Promise<T> {
+    const [connections, call] = await this.#begin(operation, options, false);
+    return fn(connections.on(call));
+  }
+
+  // --- wake-ups ---------------------------------------------------------------------------------------------------
+
+  /** What has become due may stand before the hint. */
+  #dueNow(): void {
+    this.#hints.forget();
+    if (!this.#closed) this.#bell.ring();
+  }
+
+  #makeBell(): Bell {
+    // No name of a user's becomes a channel's: it is hashed.
+    const hash = createHash("sha256").update(this.#schema).digest("hex").slice(0, 16);
+    const name = `leasehold_${hash}`;
+    const mine = this.#world.ids.jobId().slice(-12);
+    const notify = async (payload: string): Promise<void> => {
+      const [connections, call] = await this.#begin("wake", { timeoutMs: 5_000 }, false);
+      await connections.on(call).rows("wake", [name, payload]);
+    };
+    const listen = (onWake: () => void): Channel | undefined =>
+      this.#options.listen === false
+        ? undefined
+        : new Channel({
+            name,
+            world: this.#world,
+            connect: () => listeningConnection(this.#options),
+            notify,
+            onWake: (payload) => {
+              if (payload === mine) return; // whoever sleeps here was woken by hand
+              this.#hints.forget();
+              onWake();
+            },
+            onUseless: () =>
+              process.emitWarning(
+                `${this.description}: notifications do not arrive, so new jobs are found by polling alone. ` +
+                  "Behind a pooler, give `listen` the server's own address.",
+                { code: "LEASEHOLD_NO_NOTIFICATIONS" },
+              ),
+          });
+    return new Bell({ world: this.#world, notify: () => notify(mine), listen });
+  }
+}

