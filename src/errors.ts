@@ -188,10 +188,13 @@ export class StoreBusyError extends LeaseholdError {
   readonly code = "LH_STORE_BUSY";
 
   constructor(operation: string, waitedMs: number, cause?: unknown) {
-    super(`${operation}: the store was busy for ${Math.round(waitedMs)} ms; nothing was written.`, {
-      next: "Repeat the call; if it happens often, look for a long transaction on the store or raise callTimeoutMs.",
-      cause,
-    });
+    super(
+      `${operation}: the store was busy or out of reach for ${Math.round(waitedMs)} ms${causeOf(cause)}; nothing was written.`,
+      {
+        next: "Repeat the call; if it happens often, look for a long transaction on the store or raise callTimeoutMs.",
+        cause,
+      },
+    );
   }
 }
 
@@ -329,6 +332,13 @@ export class JobNotCompletedError extends LeaseholdError {
     });
     this.state = state;
   }
+}
+
+/** What the driver said, in brackets. */
+function causeOf(cause: unknown): string {
+  const { message, code } = (cause ?? {}) as { message?: unknown; code?: unknown };
+  const said = message === undefined || message === "" ? code : message;
+  return said === undefined ? "" : ` (${String(said)})`;
 }
 
 function shown(value: unknown): string {

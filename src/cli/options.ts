@@ -10,7 +10,10 @@ export interface StoreFlags {
 /** Adds `--store` and `--json`. */
 export function storeOptions(command: Command): Command {
   return command
-    .option("--store <url>", "sqlite:PATH or the path of a file (else LEASEHOLD_STORE, else ./leasehold.db)")
+    .option(
+      "--store <url>",
+      "sqlite:PATH, the path of a file, or postgres://… (else LEASEHOLD_STORE, else ./leasehold.db)",
+    )
     .option("--json", "print JSON on stdout");
 }
 

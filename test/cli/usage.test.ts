@@ -88,7 +88,7 @@ describe("wrong usage exits with 2, says why on stderr, and prints nothing on st
       ["batch", "jobs.mjs", "--input", "-", "--job", "nope"],
       /it has broken, note, slow/,
     ],
-    ["PostgreSQL", ["list", "--store", "postgres://x/y"], /this version has none/],
+    ["a connection string that is none", ["list", "--store", "postgres://x y/z"], /is no connection string/],
     ["input that is not JSON", ["enqueue", "note", "{a:1}"], /not JSON[\s\S]*Quote it for the shell/],
     [
       "two times to run",

@@ -21,20 +21,35 @@ const RESOURCES_A_SWEEP = 200;
 /** How many delayed rows one claim promotes; the next goes on. */
 const PROMOTED_AT_ONCE = 1_000;
 
-interface Place {
-  readonly queue: number;
+/** Where a piece of a line ended. */
+interface Place<Line> {
+  readonly line: Line;
   readonly priority: number;
   readonly seq: number;
 }
 
-const START: Place = { queue: 0, priority: -(2 ** 31), seq: 0 };
+const START: Place<number> = { line: 0, priority: -(2 ** 31), seq: 0 };
+const FIRST_RESOURCE: Place<string> = { line: "", priority: -(2 ** 31), seq: 0 };
+
+function parametersOf({ line, priority, seq }: Place<number | string>): unknown[] {
+  return [line, priority, seq];
+}
+
+interface Swept {
+  readonly job_id: JobId | null;
+  readonly queue: number | null;
+  readonly resource: string | null;
+  readonly priority: number;
+  readonly seq: number;
+}
 
 export class Sweep {
   readonly #clock: Clock;
   readonly #everyMs: number;
   #lastMs = Number.NEGATIVE_INFINITY;
   #lastPromotionMs = Number.NEGATIVE_INFINITY;
-  #place = START;
+  #ready = START;
+  #waiting = FIRST_RESOURCE;
   #lease = "";
   #resource = "";
 
@@ -78,17 +93,20 @@ export class Sweep {
   }
 
   async #lookAtJobs(sql: Sql): Promise<JobId[]> {
-    const { queue, priority, seq } = this.#place;
-    const rows = await sql.rows<Place & { readonly job_id: JobId | null }>("sweep jobs", [
-      queue,
-      priority,
-      seq,
+    const rows = await sql.rows<Swept>("sweep jobs", [
+      ...parametersOf(this.#ready),
       ROWS_A_SWEEP,
+      ...parametersOf(this.#waiting),
     ]);
     const doomed = rows.flatMap(({ job_id }) => (job_id === null ? [] : [job_id]));
-    const last = rows.find(({ job_id }) => job_id === null);
-    // What is left to be ended here is met again: the place is kept.
-    if (doomed.length <= ENDS_A_SWEEP) this.#place = last ?? START;
+    // What is left to be ended here is met again: the places are kept.
+    if (doomed.length > ENDS_A_SWEEP) return doomed;
+    this.#ready = START;
+    this.#waiting = FIRST_RESOURCE;
+    for (const { queue, resource, priority, seq } of rows) {
+      if (queue !== null) this.#ready = { line: queue, priority, seq };
+      if (resource !== null) this.#waiting = { line: resource, priority, seq };
+    }
     return doomed;
   }
 }

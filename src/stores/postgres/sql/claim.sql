@@ -2,7 +2,9 @@
 -- C2 as it nearly always is: nothing lapsed is taken over, and no job asks for a resource. When one does, this claims
 -- nothing and says so: `claim` is then to be asked. It can do both, but takes three times as long to plan. Each queue is
 -- looked at in its turn, from the hint ($4, $5) on: behind it lie only rows that are leased or dead. Locked rows are
--- somebody else's already. Rows are written by way of `any (array(…))`, which the planner takes for ten elements: so it
+-- somebody else's already. It is said in words of which the planner knows nothing (a comparison of whole rows, a count of
+-- nulls), so that it takes the line in its order, whatever its statistics say or lack: they are never right about a queue.
+-- Rows are written by way of `any (array(…))`, which the planner takes for ten elements: so it
 -- goes to the rows themselves, whatever it believes of the table.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
@@ -24,8 +26,10 @@ with moment as materialized (
    cross join lateral (
          select ctid as at, resource
            from {schema}.job
-          where ready and queue = a.id and (priority, seq) >= (a.priority, a.seq) and owner is null
-          order by priority, seq
+          where ready
+            and (queue, priority, seq) >= (a.id, a.priority, a.seq) and queue <= a.id
+            and num_nulls(owner) > 0
+          order by queue, priority, seq
           limit a.share
             for update skip locked) j
    limit $6::integer
@@ -78,12 +82,11 @@ with moment as materialized (
          select ctid as at, job_id, priority, seq, resource, lease_ms, owner, lease_until, generation, claimed_at
            from {schema}.job
           where ready
-            and queue = a.id
-            and (priority, seq) >= (a.priority, a.seq)
-            and (owner is null
+            and (queue, priority, seq) >= (a.id, a.priority, a.seq) and queue <= a.id
+            and (num_nulls(owner) > 0
                  or ($6::boolean and lease_until <= (select now from moment)
                      and attempt < max_attempts and not cancel_requested))
-          order by priority, seq
+          order by queue, priority, seq
           limit a.share
             for update skip locked) j
    limit $7::integer
@@ -184,7 +187,7 @@ with due as materialized (
    where not ready and not waiting
      and run_at <= (select (extract(epoch from clock_timestamp()) * 1000)::bigint)
    order by run_at
-   limit $1::integer
+   limit (select $1::integer)
      for update skip locked
 )
 update {schema}.job set ready = true, run_at = null
@@ -196,7 +199,8 @@ returning 1 as promoted;
 update {schema}.job
    set ready = true, waiting = false
  where job_id = (select job_id from {schema}.job
-                  where waiting and resource = $1
-                  order by priority, seq
+                  where waiting
+                    and (resource, priority, seq) >= ($1, '-2147483648'::integer, 0) and resource <= $1
+                  order by resource, priority, seq
                   limit 1
                     for update skip locked);

@@ -131,7 +131,7 @@ delete from {schema}.journal where line = 'job:' || $1::text;
 with moment as materialized (
   select m.* from {schema}.moment m
 ), piece as materialized (
-  select job_id, seq, state, finished_at from {schema}.history where seq > $1::bigint order by seq limit $2::integer
+  select job_id, seq, state, finished_at from {schema}.history where seq > $1::bigint order by seq limit (select $2::integer)
 ), old as materialized (
   select p.job_id, p.seq
     from piece p, moment m

@@ -55,8 +55,10 @@ with moment as materialized (
    where job_id = any (array(
          select (select w.job_id
                    from {schema}.job w
-                  where w.waiting and w.resource = g.name and w.job_id <> all (array(select job_id from present))
-                  order by w.priority, w.seq
+                  where w.waiting
+                    and (w.resource, w.priority, w.seq) >= (g.name, '-2147483648'::integer, 0) and w.resource <= g.name
+                    and w.job_id <> all (array(select job_id from present))
+                  order by w.resource, w.priority, w.seq
                   limit 1
                     for update skip locked)
            from given_up g))

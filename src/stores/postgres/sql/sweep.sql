@@ -1,8 +1,9 @@
--- name: sweep jobs    $1 queue  $2 priority  $3 seq  $4 limit
--- A piece of the line of every queue, behind the last piece. There is no index on lease_until, whose upkeep at each claim
+-- name: sweep jobs    $1 queue  $2 priority  $3 seq  $4 limit  $5 resource  $6 priority  $7 seq
+-- A piece of the line of every queue, and one of those that wait for a resource, each behind the last piece. There is no index on lease_until, whose upkeep at each claim
 -- and renewal would cost more than this walk. Brings back leases that start in the future (T5), and names the lapsed
--- ones that cannot be taken over (C12, C13); what can be is found by the claim itself. A last row
--- tells where it stopped, unless that was the end.
+-- ones that cannot be taken over (C12, C13); what can be is found by the claim itself. A limit in a subquery is one that the
+-- planner does not know, so that it expects to stop early and follows the index. Two last rows
+-- tell where the pieces stopped, unless that was the end.
 with moment as materialized (
   select m.* from {schema}.moment m
 ), piece as materialized (
@@ -10,16 +11,17 @@ with moment as materialized (
     from {schema}.job
    where ready and (queue, priority, seq) > ($1::integer, $2::integer, $3::bigint)
    order by queue, priority, seq
-   limit $4::integer
+   limit (select $4::integer)
 ), waiting as materialized (
-  select job_id, owner, lease_until, lease_ms, attempt, max_attempts, cancel_requested
+  select job_id, resource, priority, seq, owner, lease_until, lease_ms, attempt, max_attempts, cancel_requested
     from {schema}.job
-   where waiting and owner is not null
-   limit $4::integer
+   where waiting and (resource, priority, seq) > ($5::text, $6::integer, $7::bigint)
+   order by resource, priority, seq
+   limit (select $4::integer)
 ), leased as materialized (
   select job_id, lease_until, lease_ms, attempt, max_attempts, cancel_requested from piece where owner is not null
   union all
-  select job_id, lease_until, lease_ms, attempt, max_attempts, cancel_requested from waiting
+  select job_id, lease_until, lease_ms, attempt, max_attempts, cancel_requested from waiting where owner is not null
 ), ahead as materialized (
   select j.job_id
     from {schema}.job j
@@ -35,18 +37,20 @@ with moment as materialized (
     from moment m
    where j.job_id = any (array(select job_id from ahead))
 )
-select l.job_id, null::integer as queue, null::integer as priority, null::bigint as seq
+select l.job_id, null::integer as queue, null::text as resource, null::integer as priority, null::bigint as seq
   from leased l, moment m
  where l.lease_until <= m.now and (l.attempt >= l.max_attempts or l.cancel_requested)
 union all
-(select null, queue, priority, seq from piece order by queue, priority, seq offset $4::integer - 1);
+(select null, queue, null, priority, seq from piece order by queue, priority, seq offset $4::integer - 1)
+union all
+(select null, null, resource, priority, seq from waiting order by resource, priority, seq offset $4::integer - 1);
 
 -- name: sweep leases    $1 name  $2 limit
 -- The same for named leases (T5), in the order of their names.
 with moment as materialized (
   select m.* from {schema}.moment m
 ), piece as materialized (
-  select name, owner, lease_until, lease_ms from {schema}.lease where name > $1 order by name limit $2::integer
+  select name, owner, lease_until, lease_ms from {schema}.lease where name > $1 order by name limit (select $2::integer)
 ), ahead as materialized (
   select l.name
     from {schema}.lease l
@@ -78,8 +82,9 @@ with recursive waited (resource, n) as (
   select m.* from {schema}.moment m
 ), next as materialized (
   select (select j.job_id from {schema}.job j
-           where j.waiting and j.resource = w.resource
-           order by j.priority, j.seq limit 1
+           where j.waiting
+             and (j.resource, j.priority, j.seq) >= (w.resource, '-2147483648'::integer, 0) and j.resource <= w.resource
+           order by j.resource, j.priority, j.seq limit 1
              for update skip locked) as job_id
     from waited w
    where w.resource is not null
@@ -94,7 +99,7 @@ select resource from waited where n = $2::integer;
 -- Many lines of ended jobs become one a queue.
 with gone as (
   delete from {schema}.ended
-   where id = any (array(select id from {schema}.ended order by id limit $1::integer for update skip locked))
+   where id = any (array(select id from {schema}.ended order by id limit (select $1::integer) for update skip locked))
   returning queue, completed, failed, cancelled
 )
 insert into {schema}.ended (queue, completed, failed, cancelled)
