@@ -2,22 +2,30 @@ import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { InvalidArgumentError, StoreUnusableError, UnknownOutcomeError } from "../../../src/errors.ts";
 import { postgres } from "../../../src/stores/postgres/index.ts";
+import type { Store } from "../../../src/stores/store.ts";
 import { optional } from "../../support/optional.ts";
 import type { PostgresWorld } from "../../support/postgres-harness.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
 import { CALL, claimAll, ids, newJob, storeOn, timers, worldOf } from "./world.ts";
 
-/** Ends every server process of this name, as a restart of the server would. */
-async function killConnections({ query }: PostgresWorld, where: string): Promise<number> {
+/** A store whose connections carry the name of its world: other tests use the server at the same time. */
+function namedStoreOn(world: PostgresWorld): Store {
+  const address = new URL(world.url);
+  address.searchParams.set("application_name", world.schema);
+  return storeOn(world, { connectionString: address.href });
+}
+
+/** Ends every server process that serves such a store, as a restart of the server would. */
+async function killConnections({ query, schema }: PostgresWorld, where: string): Promise<number> {
   const rows = await query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'leasehold' and pid <> pg_backend_pid() and ${where}`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and ${where}`,
+    [schema],
   );
   return rows.length;
 }
 
 /** Until a sleeper of `store` is woken by what `ring` does, tried again and again. */
-async function wokenBy(store: ReturnType<typeof storeOn>, ring: () => Promise<unknown>): Promise<void> {
+async function wokenBy(store: Store, ring: () => Promise<unknown>): Promise<void> {
   let isWoken = false;
   const listener = store.listen(() => {
     isWoken = true;
@@ -34,7 +42,7 @@ optional("connections to PostgreSQL 18", missingPostgres(18), () => {
   describe("a store", () => {
     it("goes on after all its connections were ended, idle ones and the listening one", async () => {
       const world = await worldOf(18);
-      const [here, there] = [storeOn(world), storeOn(world)];
+      const [here, there] = [namedStoreOn(world), namedStoreOn(world)];
       await here.open();
       await wokenBy(here, () => there.enqueue([newJob()], CALL));
       expect(await killConnections(world, "true")).toBeGreaterThan(1);
@@ -46,7 +54,7 @@ optional("connections to PostgreSQL 18", missingPostgres(18), () => {
 
     it("tells an unknown outcome when its connection ends during a write, and never ends the process", async () => {
       const world = await worldOf(18);
-      const store = storeOn(world);
+      const store = namedStoreOn(world);
       await store.enqueue([newJob({ unique: { key: "k", onConflict: "keep" } })], CALL);
       const caller = await world.begin();
       const tx = caller.tx as { query(text: string): Promise<unknown> };
