@@ -92,7 +92,9 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
       });
     });
 
-    it.runIf(when === "never made")("touches no index when it claims and renews 500 jobs", async () => {
+    // Once for each version: statistics do not matter here.
+    if (when !== "never made") return;
+    it("touches no index when it claims and renews 500 jobs", async () => {
       const fresh = await postgresWorld(version);
       const { store, schema, query } = fresh;
       await store.enqueue(
