@@ -22,7 +22,8 @@ import {
 import { isEnded, type JobRecord } from "../../protocol/job.ts";
 import type { JournalKind } from "../../protocol/journal.ts";
 import { isCurrent } from "../../protocol/outcome.ts";
-import { claimNote, endNotes, note } from "./journal.ts";
+import { claimNote, endNotes } from "../run-notes.ts";
+import { note } from "./journal.ts";
 import { type Moment, readMomentToRaise } from "./moment.ts";
 import type { Sql } from "./statements.ts";
 import {

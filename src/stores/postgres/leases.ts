@@ -10,8 +10,9 @@ import {
   rebasedLease,
   releasedLease,
 } from "../../protocol/named-lease.ts";
+import type { Note } from "../run-notes.ts";
 import type { AcquireAnswer, AcquireRequest } from "../store.ts";
-import { type Note, note } from "./journal.ts";
+import { note } from "./journal.ts";
 import { type Moment, readMoment, readMomentToRaise } from "./moment.ts";
 import { leaseFromRow, savedLease } from "./rows.ts";
 import type { Row, Sql } from "./statements.ts";

@@ -3,9 +3,10 @@
 import { type Claim, type ClaimTerms, claim as claimInCore } from "../../protocol/claim.ts";
 import { jobLine, type Owner } from "../../protocol/identity.ts";
 import { type JobRecord, tokenOf } from "../../protocol/job.ts";
+import { claimNote, lapseNote } from "../run-notes.ts";
 import type { ClaimedJob, ClaimRequest } from "../store.ts";
 import { findCandidates } from "./candidates.ts";
-import { claimNote, lapseNote, note } from "./journal.ts";
+import { note } from "./journal.ts";
 import type { Moment } from "./moment.ts";
 import type { Statements } from "./statements.ts";
 import type { Sweep } from "./sweep.ts";

@@ -22,7 +22,8 @@ import {
 import { isEnded, type JobRecord } from "../../protocol/job.ts";
 import type { JournalKind } from "../../protocol/journal.ts";
 import type { Refusal } from "../../protocol/outcome.ts";
-import { claimNote, endNotes, note } from "./journal.ts";
+import { claimNote, endNotes } from "../run-notes.ts";
+import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
 import { EndCounts, queueId } from "./queues.ts";
 import type { Statements } from "./statements.ts";

@@ -11,8 +11,9 @@ import {
   rebasedLease,
   releasedLease,
 } from "../../protocol/named-lease.ts";
+import type { Note } from "../run-notes.ts";
 import type { AcquireAnswer, AcquireRequest } from "../store.ts";
-import { type Note, note } from "./journal.ts";
+import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
 import { refuseNamed } from "./renew.ts";
 import { leaseFromRow } from "./rows.ts";
