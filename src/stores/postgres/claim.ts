@@ -3,15 +3,12 @@
  * resources, which is repeated when it had to send jobs away to wait.
  */
 
-import type { Previous } from "../../protocol/claim.ts";
-import { type Generation, generation, type Owner } from "../../protocol/identity.ts";
-import { type JobRecord, tokenOf } from "../../protocol/job.ts";
 import type { Claimed, ClaimedJob, ClaimRequest } from "../store.ts";
+import { claimedFromTuple, claimFromTuple } from "./claimed.ts";
 import type { Call, Connections } from "./connections.ts";
 import type { Asked, Hints } from "./hints.ts";
 import { HistoryChanged } from "./moment.ts";
-import { claimedFromRow } from "./rows.ts";
-import type { Row, Sql } from "./statements.ts";
+import type { OwnSql } from "./statements.ts";
 import { promote, type Sweep } from "./sweep.ts";
 
 /** How often one claim looks again, after candidates had to be sent to wait for their resource. */
@@ -79,7 +76,7 @@ interface Look {
 const NOTHING: Look = { jobs: [], resources: false, waits: 0, full: [], nextDueInMs: undefined };
 
 async function lookFor(
-  sql: Sql,
+  sql: OwnSql,
   { owner, takeover }: ClaimRequest,
   queues: readonly Asked[],
   isWhole: boolean,
@@ -95,20 +92,34 @@ async function lookFor(
     queues.map(({ priority }) => priority),
     queues.map(({ seq }) => seq),
   ];
-  const rows = isWhole
-    ? await sql.rows("claim", [...asked, takeover, candidates, wanted])
-    : await sql.rows("claim ready", [...asked, wanted]);
-  const [first] = rows;
-  if (first?.["history_changed"] === true) throw new HistoryChanged();
-  const found = new Map((first?.["found"] as [string, number][] | null) ?? []);
-  const nextRunAt = first?.["next_run_at"] as number | null | undefined;
+  const [first, ...tuples] = isWhole
+    ? await sql.tuples("claim", [...asked, takeover, candidates, wanted])
+    : await sql.tuples("claim ready", [...asked, wanted]);
+  const whole = claimFromTuple(first ?? []);
+  if (whole.historyChanged) throw new HistoryChanged();
+  const names = new Map(whole.queues.map(([id, name]) => [id, name]));
+  const found = new Map(whole.queues.map(([, name, count]) => [name, count]));
+  const jobs = tuples.map((tuple) => claimedFromTuple(tuple, owner, whole.now, names));
   return {
-    jobs: rows.filter((row) => row["job_id"] !== null).map(toClaimed),
-    resources: first?.["resources"] === true,
-    waits: Number(first?.["waits"] ?? 0),
+    jobs: inOrder(jobs, queues),
+    resources: whole.resources,
+    waits: whole.waits,
     full: queues.flatMap(({ queue }, n) => (found.get(queue) === shares[n] ? [queue] : [])),
-    nextDueInMs: nextRunAt == null ? undefined : nextRunAt - Number(first?.["now"]),
+    nextDueInMs: whole.nextRunAt === null ? undefined : whole.nextRunAt - whole.now,
   };
+}
+
+/** C15: the turn of the queue, then the order within it. */
+function inOrder(jobs: ClaimedJob[], queues: readonly Asked[]): ClaimedJob[] {
+  const turns = new Map(queues.map(({ queue }, turn) => [queue, turn]));
+  const turnOf = ({ job }: ClaimedJob): number => turns.get(job.queue) ?? 0;
+  const byTurn = queues.length > 1;
+  return jobs.sort(
+    (one, other) =>
+      (byTurn ? turnOf(one) - turnOf(other) : 0) ||
+      one.job.priority - other.job.priority ||
+      one.job.seq - other.job.seq,
+  );
 }
 
 /** An even share of what is left for each queue in its turn, and one at least: the limit of all is kept beside. */
@@ -121,19 +132,4 @@ function sharesOf(limit: number, queues: number): number[] {
     left -= share;
   }
   return shares;
-}
-
-function toClaimed(row: Row): ClaimedJob {
-  const job: JobRecord & { readonly owner: Owner } = claimedFromRow(row);
-  return { job, token: tokenOf(job), previous: previousOf(row, job.claimedAtMs ?? 0) };
-}
-
-function previousOf(row: Row, nowMs: number): Previous | undefined {
-  const owner = row["previous_owner"] as Owner | null | undefined;
-  if (owner == null) return undefined;
-  return {
-    owner,
-    generation: generation(row["previous_generation"] as number) as Generation,
-    endedAgoMs: nowMs - (row["previous_until"] as number),
-  };
 }

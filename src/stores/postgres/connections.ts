@@ -2,7 +2,8 @@ import type { World } from "../../clock/world.ts";
 import { ClosedError, StoreBusyError, UnknownOutcomeError } from "../../errors.ts";
 import type { PgPool, PooledClient } from "./driver.ts";
 import { afterCommit, afterSending, isRepeatable, leavesConnection, unreachable } from "./failure.ts";
-import { type Row, type Sql, statementsOn, type Texts } from "./statements.ts";
+import { Prepared } from "./prepared.ts";
+import { type OwnSql, type Row, type Sql, statementsOn, type Texts } from "./statements.ts";
 import { QueryFailed, Use } from "./use.ts";
 
 /** What is known of one call: its name in errors, and when it must have been answered. */
@@ -35,6 +36,7 @@ export class Connections {
   readonly #pool: PgPool;
   readonly #texts: Texts;
   readonly #world: World;
+  readonly #prepared = new Prepared();
   /** For messages. */
   readonly #store: string;
   readonly #onIdleError = (): void => {};
@@ -55,12 +57,13 @@ export class Connections {
   }
 
   /** Runs statements, each in a transaction of its own. */
-  on(call: Call): Sql {
+  on(call: Call): OwnSql {
+    const run = <T>(statement: (sql: OwnSql) => Promise<T>): Promise<T> =>
+      this.#repeated(call, (use) => use.run(statement(this.#statementsOn(use))));
     return {
       rows: <R>(name: string, parameters: readonly unknown[] = []) =>
-        this.#repeated(call, (use) =>
-          use.run(statementsOn(use.client, this.#texts).rows<R>(name, parameters)),
-        ),
+        run((sql) => sql.rows<R>(name, parameters)),
+      tuples: (name, parameters) => run((sql) => sql.tuples(name, parameters)),
     };
   }
 
@@ -77,7 +80,7 @@ export class Connections {
       const begin = `begin isolation level read committed read write;
         set local lock_timeout = ${waitMs}; set local synchronous_commit = on`;
       await use.run(client.query({ text: begin }));
-      const sql = statementsOn(client, this.#texts);
+      const sql = this.#statementsOn(use);
       const value = await fn({
         rows: (name, parameters) => use.run(sql.rows(name, parameters)),
         exec: (text) => use.run(client.query({ text })),
@@ -88,6 +91,10 @@ export class Connections {
       await use.run(client.query({ text: "commit" }));
       return value;
     });
+  }
+
+  #statementsOn({ client }: Use): OwnSql {
+    return statementsOn(client, this.#texts, this.#prepared);
   }
 
   /** @param andPool false when the pool is the caller's to close */
@@ -112,7 +119,9 @@ export class Connections {
   async #attempt<T>(call: Call, attempt: (use: Use) => Promise<T>): Promise<Done<T>> {
     const use = new Use(await this.#connect(call));
     try {
-      const value = await this.#inTime(call, attempt(use), () => this.#late(call, use));
+      const isKnown = this.#prepared.isDirect(use.client) !== undefined;
+      const work = isKnown ? attempt(use) : use.run(this.#prepared.look(use.client)).then(() => attempt(use));
+      const value = await this.#inTime(call, work, () => this.#late(call, use));
       use.release(true);
       if (call.writes && use.unsynced !== undefined)
         throw new UnknownOutcomeError(call.operation, use.unsynced);
@@ -122,7 +131,7 @@ export class Connections {
       if (use.isReleased) throw error;
       use.release(await this.#isInOrder(use, error));
       if (!(error instanceof QueryFailed)) throw error;
-      if (isRepeatable(cause)) return { again: cause };
+      if (isRepeatable(cause) || this.#prepared.lost(use.client, cause)) return { again: cause };
       const waitedMs = this.#world.clock.monotonicMs() - call.beganMs;
       if (use.commit === "sent") throw afterCommit(cause, call.operation, waitedMs);
       throw afterSending(cause, call.operation, waitedMs, call.writes && use.commit === "by itself");

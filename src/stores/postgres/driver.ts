@@ -4,6 +4,9 @@ import { StoreUnusableError } from "../../errors.ts";
 
 export interface PgQuery {
   readonly text: string;
+  /** Prepared under this name once on each connection. */
+  readonly name?: string;
+  readonly rowMode?: "array";
   readonly values?: unknown[];
   readonly types?: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
 }
@@ -15,6 +18,8 @@ export interface PgNotice {
 }
 
 export interface PgClient {
+  /** The server process that the connection leads to, as it was told at its start; a pooler tells a number of its own. */
+  readonly processID?: number | null;
   // biome-ignore lint/suspicious/noExplicitAny: rows are as the statement makes them
   query(query: PgQuery): Promise<{ rows: any[] }>;
   on(event: "error", listener: (error: Error) => void): unknown;

@@ -19,6 +19,15 @@ export function isRepeatable(error: unknown): boolean {
   return state === "40001" || state === "40P01";
 }
 
+/**
+ * A prepared statement is not there (26000), is there already (42P05), or was prepared for tables that have changed since
+ * (0A000): the server says so before it executes anything.
+ */
+export function forgotPrepared(error: unknown): boolean {
+  const state = sqlState(error) ?? "";
+  return state === "26000" || state === "42P05" || state === "0A000";
+}
+
 /** The member of a batch that carries a bad value must not spoil the others. */
 export function isBadValue(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? "");

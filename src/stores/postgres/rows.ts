@@ -30,50 +30,6 @@ function textOrNull<T extends string = string>(row: Row, column: string): T | nu
 
 /** A row of the view `record`. */
 export function jobFromRow(row: Row): JobRecord {
-  return {
-    ...sharedFromRow(row),
-    state: row["state"] as JobState,
-    runAtMs: numberOrNull(row, "run_at"),
-    owner: textOrNull<Owner>(row, "owner"),
-    leaseUntilMs: numberOrNull(row, "lease_until"),
-    raisedBy: textOrNull<RaisedBy>(row, "raised_by"),
-    cancelRequested: row["cancel_requested"] === true,
-    result: textOrNull(row, "result"),
-    finishedAtMs: numberOrNull(row, "finished_at"),
-    endReason: textOrNull<EndReason>(row, "end_reason"),
-  };
-}
-
-/** A row that the statement `claim` has just written. */
-export function claimedFromRow(row: Row): JobRecord & { readonly owner: Owner } {
-  return {
-    ...sharedFromRow(row),
-    state: "leased",
-    runAtMs: null,
-    owner: row["owner"] as Owner,
-    leaseUntilMs: number(row, "lease_until"),
-    raisedBy: "claim",
-    cancelRequested: false,
-    result: null,
-    finishedAtMs: null,
-    endReason: null,
-  };
-}
-
-type Shared = Omit<
-  JobRecord,
-  | "state"
-  | "runAtMs"
-  | "owner"
-  | "leaseUntilMs"
-  | "raisedBy"
-  | "cancelRequested"
-  | "result"
-  | "finishedAtMs"
-  | "endReason"
->;
-
-function sharedFromRow(row: Row): Shared {
   const backoff = textOrNull(row, "backoff");
   const settledOwner = textOrNull<Owner>(row, "settled_owner");
   return {
@@ -82,23 +38,32 @@ function sharedFromRow(row: Row): Shared {
     name: row["name"] as string,
     queue: row["queue_name"] as string,
     priority: number(row, "priority"),
+    state: row["state"] as JobState,
+    runAtMs: numberOrNull(row, "run_at"),
+    owner: textOrNull<Owner>(row, "owner"),
+    leaseUntilMs: numberOrNull(row, "lease_until"),
     leaseMs: number(row, "lease_ms"),
     generation: generation(number(row, "generation")),
+    raisedBy: textOrNull<RaisedBy>(row, "raised_by"),
     attempt: number(row, "attempt"),
     maxAttempts: number(row, "max_attempts"),
     expiredCount: number(row, "expired_count"),
     run: number(row, "run"),
     heals: number(row, "heals"),
+    cancelRequested: row["cancel_requested"] === true,
     resource: textOrNull(row, "resource"),
     resourceGeneration: numberOrNull(row, "resource_generation") as Generation | null,
     uniqueKey: textOrNull(row, "unique_key"),
     maxRunMs: numberOrNull(row, "max_run_ms"),
     backoff: backoff === null ? null : (JSON.parse(backoff) as Backoff),
     input: row["input"] as string,
+    result: textOrNull(row, "result"),
     error: textOrNull(row, "error"),
     progress: textOrNull(row, "progress"),
     createdAtMs: number(row, "created_at"),
     claimedAtMs: numberOrNull(row, "claimed_at"),
+    finishedAtMs: numberOrNull(row, "finished_at"),
+    endReason: textOrNull<EndReason>(row, "end_reason"),
     settled:
       settledOwner === null
         ? null

@@ -1,6 +1,6 @@
 /** C6 to C8, and the other writes of a run. Completions are one statement for all; the rest goes through the core. */
 
-import { type JobId, jobLine } from "../../protocol/identity.ts";
+import { type JobId, jobLine, type Owner } from "../../protocol/identity.ts";
 import { isEnded } from "../../protocol/job.ts";
 import { type Busy, isCurrent, type Refusal } from "../../protocol/outcome.ts";
 import { type SettledAnswer, type Settlement, settle as settleInCore } from "../../protocol/settle.ts";
@@ -11,7 +11,7 @@ import { isBadValue } from "./failure.ts";
 import { note } from "./journal.ts";
 import { type Moment, readMoment } from "./moment.ts";
 import { explain, type Refused } from "./refusals.ts";
-import type { Sql } from "./statements.ts";
+import type { OwnSql, Sql } from "./statements.ts";
 import { lockLease, lockUnlocked, saveFreedLease, saveJob } from "./transition.ts";
 
 type Completion = Extract<Settlement, { readonly operation: "complete" }>;
@@ -82,7 +82,7 @@ async function writeRound(
   let madeDue = false;
   if (completions.length > 0) {
     const resources = await eachIfBad(completions, (indices) =>
-      complete(
+      completeAll(
         connections.on(call),
         indices.map((index) => settlements[index] as Completion),
       ),
@@ -131,6 +131,51 @@ async function eachIfBad<K, V>(
 
 function refusedSettlement({ fence, operation }: Settlement): Refused {
   return { fence, operation, settling: operation };
+}
+
+/** The plain statement completes nearly all of them; what it leaves is for the whole one. */
+async function completeAll(
+  sql: OwnSql,
+  completions: readonly Completion[],
+): Promise<ReadonlyMap<JobId, string | null>> {
+  const done = new Map<JobId, string | null>();
+  for (const [owner, those] of byOwner(completions)) {
+    for (const jobId of await completePlain(sql, owner, those)) done.set(jobId, null);
+  }
+  if (done.size === completions.length) return done;
+  const left = completions.filter(({ fence }) => !done.has(fence.jobId));
+  for (const [jobId, resource] of await complete(sql, left)) done.set(jobId, resource);
+  return done;
+}
+
+/** Nearly always there is one. */
+function byOwner(completions: readonly Completion[]): ReadonlyMap<Owner, readonly Completion[]> {
+  const owners = new Map<Owner, Completion[]>();
+  for (const completion of completions) {
+    const { owner } = completion.fence;
+    const those = owners.get(owner);
+    if (those === undefined) owners.set(owner, [completion]);
+    else those.push(completion);
+  }
+  return owners;
+}
+
+async function completePlain(
+  sql: OwnSql,
+  owner: Owner,
+  completions: readonly Completion[],
+): Promise<JobId[]> {
+  // Every batch locks its rows in this order.
+  const fences = completions.map(({ fence }) => fence).sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
+  const results: Record<JobId, string> = {};
+  for (const { fence, result } of completions) if (result !== null) results[fence.jobId] = result;
+  const tuples = await sql.tuples("complete plain", [
+    owner,
+    fences.map(({ jobId }) => jobId),
+    fences.map(({ generation }) => generation),
+    JSON.stringify(results),
+  ]);
+  return tuples.map(([jobId]) => jobId as JobId);
 }
 
 /** Completes those whose fence is current; returns them, with the resource that each has given up. */

@@ -1,4 +1,5 @@
 import type { PgClient, PgQuery } from "./driver.ts";
+import type { Prepared } from "./prepared.ts";
 
 export type Row = Record<string, unknown>;
 
@@ -8,6 +9,12 @@ export type Trace = (statement: string, parameters: readonly unknown[]) => void;
 /** Runs named statements of `sql/*.sql`: in a transaction, or each in one of its own. */
 export interface Sql {
   rows<R = Row>(name: string, parameters?: readonly unknown[]): Promise<R[]>;
+}
+
+/** On one of our own connections. */
+export interface OwnSql extends Sql {
+  /** Rows as arrays, in the order of the statement's columns: for the ones that come by hundreds. */
+  tuples(name: string, parameters: readonly unknown[]): Promise<unknown[][]>;
 }
 
 /** The texts of `sql/*.sql`, and whoever watches them being run. */
@@ -28,12 +35,20 @@ export class Texts {
   }
 }
 
-/** On one of our own connections. Unnamed: a pooler may give each statement another server connection. */
-export function statementsOn(client: PgClient, texts: Texts): Sql {
+/** On one of our own connections; prepared where that is safe. */
+export function statementsOn(client: PgClient, texts: Texts, prepared: Prepared): OwnSql {
+  const query = (name: string, parameters: readonly unknown[]): PgQuery => {
+    const text = texts.get(name, parameters);
+    const preparedAs = prepared.nameOn(client, text);
+    const unnamed = { text, values: [...parameters], types: TYPES };
+    return preparedAs === undefined ? unnamed : { ...unnamed, name: preparedAs };
+  };
   return {
     async rows<R>(name: string, parameters: readonly unknown[] = []): Promise<R[]> {
-      const query: PgQuery = { text: texts.get(name, parameters), values: [...parameters], types: TYPES };
-      return (await client.query(query)).rows as R[];
+      return (await client.query(query(name, parameters))).rows as R[];
+    },
+    async tuples(name, parameters) {
+      return (await client.query({ ...query(name, parameters), rowMode: "array" })).rows as unknown[][];
     },
   };
 }

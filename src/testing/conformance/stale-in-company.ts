@@ -86,6 +86,8 @@ export const staleInCompany: readonly ConformanceTest[] = [
     await other.commit();
     const [mine, late] = await waiting;
     assert.equal(mine[0]?.outcome, "applied");
-    assertHas(late[0], { outcome: "stale", generation: 2, state: "completed" });
+    assertHas(late[0], { outcome: "stale", generation: 2 });
+    // Side by side, the refused one may look before the other has committed: then it tells of the lease it lost to.
+    assert.ok(["leased", "completed"].includes((late[0] as { state?: string }).state ?? ""), "its state");
   }),
 ];

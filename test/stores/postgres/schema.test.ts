@@ -34,6 +34,7 @@ const HOT: Readonly<Record<string, readonly unknown[]>> = {
   "claim ready": ["owner", ["queue"], [500], [-(2 ** 31)], [0], 500],
   claim: ["owner", ["queue"], [500], [-(2 ** 31)], [0], true, 500, 500],
   renew: [FIVE_HUNDRED, FIVE_HUNDRED.map(() => "owner"), FIVE_HUNDRED.map(() => 1)],
+  "complete plain": ["owner", FIVE_HUNDRED, FIVE_HUNDRED.map(() => 1), "{}"],
   complete: [
     FIVE_HUNDRED,
     FIVE_HUNDRED.map(() => "owner"),

@@ -5,7 +5,8 @@
 -- somebody else's already. It is said in words of which the planner knows nothing (a comparison of whole rows, a count of
 -- nulls), so that it takes the line in its order, whatever its statistics say or lack: they are never right about a queue.
 -- Rows are written by way of `any (array(…))`, which the planner takes for ten elements: so it
--- goes to the rows themselves, whatever it believes of the table.
+-- goes to the rows themselves, whatever it believes of the table. The first row of the answer is about the claim as a
+-- whole, a JSON text in the place of an input; the jobs come after it, in no order.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
 ), timeline as (
@@ -14,17 +15,17 @@ with moment as materialized (
     from moment m
    where s.timeline < m.timeline and not m.history_changed
 ), asked as materialized (
-  select q.id, q.name, a.share, a.priority, a.seq, a.turn
+  select q.id, q.name, a.share, a.priority, a.seq
     from unnest($2::text[], $3::integer[], $4::integer[], $5::bigint[])
          with ordinality as a (name, share, priority, seq, turn)
     join {schema}.queue q on q.name = a.name
    where not q.paused and not (select history_changed from moment)
    order by a.turn
 ), found as materialized (
-  select j.*, a.name as queue_name
+  select j.*
     from asked a
    cross join lateral (
-         select ctid as at, resource
+         select ctid as at, queue, resource
            from {schema}.job
           where ready
             and (queue, priority, seq) >= (a.id, a.priority, a.seq) and queue <= a.id
@@ -46,17 +47,32 @@ with moment as materialized (
     from moment m
    where j.ctid = any (array(select at from found
                               where not exists (select from found f where f.resource is not null)))
-  returning j.*
+  returning j.job_id, j.seq, j.name, j.queue, j.priority, j.lease_ms, j.generation, j.attempt, j.max_attempts,
+            j.expired_count, j.run, j.heals, j.unique_key, j.max_run_ms, j.backoff, j.input, j.error, j.progress,
+            j.created_at, j.settled_owner, j.settled_generation, j.settled_operation
 )
-select m.now, m.history_changed,
-       (select min(run_at) from {schema}.job where not ready and not waiting) as next_run_at,
-       exists (select from found where resource is not null) as resources,
-       (select json_agg(json_build_array(n.queue_name, n.found))
-          from (select queue_name, count(*) as found from found group by queue_name) n) as found,
-       c.*, a.name as queue_name
+select null::uuid as job_id, null::bigint as seq, null::text as name, null::integer as queue, null::integer as priority,
+       null::bigint as lease_ms, null::bigint as generation, null::integer as attempt, null::integer as max_attempts,
+       null::integer as expired_count, null::integer as run, null::integer as heals, null::text as resource,
+       null::bigint as resource_generation, null::text as unique_key, null::bigint as max_run_ms, null::text as backoff,
+       json_build_object(
+         'now', m.now,
+         'historyChanged', m.history_changed,
+         'nextRunAt', (select min(run_at) from {schema}.job where not ready and not waiting),
+         'resources', exists (select from found where resource is not null),
+         'waits', 0,
+         'queues', (select json_agg(json_build_array(a.id, a.name, n.found))
+                      from asked a
+                      join (select queue, count(*) as found from found group by queue) n on n.queue = a.id))::text as input,
+       null::text as error, null::text as progress, null::bigint as created_at, null::text as settled_owner,
+       null::bigint as settled_generation, null::text as settled_operation, null::text as previous_owner,
+       null::bigint as previous_generation, null::bigint as previous_until
   from moment m
-  left join (claimed c join asked a on a.id = c.queue) on true
- order by a.turn, c.priority, c.seq;
+ union all
+select job_id, seq, name, queue, priority, lease_ms, generation, attempt, max_attempts, expired_count, run, heals,
+       null, null, unique_key, max_run_ms, backoff, input, error, progress, created_at, settled_owner,
+       settled_generation, settled_operation, null, null, null
+  from claimed;
 
 -- name: claim    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 takeover  $7 candidates  $8 limit
 -- C2 with all that belongs to it. Of the jobs of one resource only the first may have it, when nobody else holds it; the
@@ -76,10 +92,10 @@ with moment as materialized (
    where not q.paused and not (select history_changed from moment)
    order by a.turn
 ), found as materialized (
-  select j.*, a.name as queue_name
+  select j.*
     from asked a
    cross join lateral (
-         select ctid as at, job_id, priority, seq, resource, lease_ms, owner, lease_until, generation, claimed_at
+         select ctid as at, job_id, queue, priority, seq, resource, lease_ms, owner, lease_until, generation, claimed_at
            from {schema}.job
           where ready
             and (queue, priority, seq) >= (a.id, a.priority, a.seq) and queue <= a.id
@@ -165,19 +181,31 @@ with moment as materialized (
    where p.owner is not null
    order by p.place, n.kind
 )
-select m.now, m.history_changed,
-       (select min(run_at) from {schema}.job where not ready and not waiting) as next_run_at,
-       (select count(*) from sent_to_wait) as waits,
-       (select json_agg(json_build_array(n.queue_name, n.found))
-          from (select queue_name, count(*) as found from candidate group by queue_name) n) as found,
-       c.job_id, c.seq, c.name, p.queue_name, c.priority, c.owner, c.lease_until, c.lease_ms, c.generation, c.attempt,
-       c.max_attempts, c.expired_count, c.run, c.heals, c.resource, c.resource_generation, c.unique_key, c.max_run_ms,
-       c.backoff, c.input, c.error, c.progress, c.created_at, c.claimed_at, c.settled_owner, c.settled_generation,
-       c.settled_operation, p.owner as previous_owner, p.generation as previous_generation,
-       p.lease_until as previous_until
+select null::uuid as job_id, null::bigint as seq, null::text as name, null::integer as queue, null::integer as priority,
+       null::bigint as lease_ms, null::bigint as generation, null::integer as attempt, null::integer as max_attempts,
+       null::integer as expired_count, null::integer as run, null::integer as heals, null::text as resource,
+       null::bigint as resource_generation, null::text as unique_key, null::bigint as max_run_ms, null::text as backoff,
+       json_build_object(
+         'now', m.now,
+         'historyChanged', m.history_changed,
+         'nextRunAt', (select min(run_at) from {schema}.job where not ready and not waiting),
+         'resources', false,
+         'waits', (select count(*) from sent_to_wait),
+         'queues', (select json_agg(json_build_array(a.id, a.name, n.found))
+                      from asked a
+                      join (select queue, count(*) as found from found group by queue) n on n.queue = a.id))::text as input,
+       null::text as error, null::text as progress, null::bigint as created_at, null::text as settled_owner,
+       null::bigint as settled_generation, null::text as settled_operation, null::text as previous_owner,
+       null::bigint as previous_generation, null::bigint as previous_until
   from moment m
-  left join (claimed c join chosen p on p.job_id = c.job_id) on true
- order by p.place;
+ union all
+select c.job_id, c.seq, c.name, c.queue, c.priority, c.lease_ms, c.generation, c.attempt, c.max_attempts, c.expired_count,
+       c.run, c.heals, c.resource, c.resource_generation, c.unique_key, c.max_run_ms, c.backoff, c.input, c.error,
+       c.progress, c.created_at, c.settled_owner, c.settled_generation, c.settled_operation,
+       p.owner, p.generation, p.lease_until
+  from claimed c
+  left join (select job_id, owner, generation, lease_until from chosen where owner is not null) p
+    on p.job_id = c.job_id;
 
 -- name: promote due    $1 limit
 -- Delayed jobs that are due take their place by seq (C15). Once promoted they stay due, also over a step back (I3).

@@ -1,7 +1,42 @@
+-- name: complete plain    $1 owner  $2 job ids  $3 generations  $4 results
+-- C6 as it nearly always is: of a job that holds no resource and has no key. The fence is the predicate; a matching owner
+-- means that the row is leased, so no lease state is named. The rows are reached by primary key, one at a time and in the
+-- order in which they are given, whatever the planner believes; what somebody else has locked is left alone. $4 is an
+-- object of results by job id, looked into without joining anything; a job without a result is not in it.
+with moment as materialized (
+  select now, epoch_start, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment
+), present as materialized (
+  select j.job_id
+    from unnest($2::uuid[], $3::bigint[]) as f (job_id, generation)
+   cross join lateral (
+         select job_id
+           from {schema}.job
+          where job_id = f.job_id and owner = $1::text and generation = f.generation
+            and generation > (select epoch_start from moment)
+            and num_nulls(resource, unique_key) = 2
+            for update skip locked) j
+), completed as (
+  delete from {schema}.job where job_id = any (array(select job_id from present))
+  returning job_id, seq, name, queue, priority, lease_ms, generation, raised_by, attempt, max_attempts, run, heals,
+            max_run_ms, backoff, input, progress, created_at, claimed_at, owner
+), kept as (
+  insert into {schema}.history (job_id, seq, name, queue, priority, state, end_reason, lease_ms, generation, raised_by,
+                                attempt, max_attempts, expired_count, run, heals, max_run_ms, backoff, input, result,
+                                progress, created_at, claimed_at, finished_at, settled_owner, settled_generation,
+                                settled_operation)
+  select c.job_id, c.seq, c.name, c.queue, c.priority, 'completed', 'completed', c.lease_ms, c.generation, c.raised_by,
+         c.attempt, c.max_attempts, 0, c.run, c.heals, c.max_run_ms, c.backoff, c.input, $4::jsonb ->> c.job_id::text,
+         c.progress, c.created_at, c.claimed_at, m.now, c.owner, c.generation, 'complete'
+    from completed c
+   cross join moment m
+), counted as (
+  insert into {schema}.ended (queue, completed) select queue, count(*) from completed group by queue
+)
+select job_id from completed;
+
 -- name: complete    $1 job ids  $2 owners  $3 generations  $4 results
--- C6. The fence is the predicate; a matching owner means that the row is leased, so no lease state is named and the rows
--- are reached by primary key alone: a condition on the state would let the planner take the leased rows for few. The
--- job goes into history, its key is free, its resource goes to the first that waits for it, all in this statement.
+-- C6 with all that belongs to it: the job goes into history, its key is free, its resource goes to the first that waits
+-- for it, all in this statement.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
 ), fence as materialized (
