@@ -1,57 +1,75 @@
-// What is measured. A case gives, for each system, a function that measures it once, or undefined where the system has
-// no such thing.
+// What is measured. A case gives, for each system on its database, a function that measures it once, or undefined where
+// the system has no such thing.
 
 import { drain } from "./measures/drain.js";
 import { bulk, oneByOne, thirtyTwoInFlight } from "./measures/enqueue.js";
 import { wakeUp } from "./measures/wake-up.js";
 
-/** How many handlers a worker of ours may run at once in the batch drains. */
+/** How many handlers a worker may run at once in the batch drains, unless its system drains faster with fewer. */
 const CONCURRENCY = 100;
 
 /**
+ * @typedef {object} Setting
+ * @property {"sqlite" | "postgres"} database
+ * @property {string} mode
+ * @property {import("./measures/server.js").Server} [server] for PostgreSQL
+ *
  * @typedef {object} Case
  * @property {string} id
+ * @property {"sqlite" | "postgres"} database
+ * @property {string} mode
  * @property {"drain" | "enqueue" | "wake-up"} measure
  * @property {string} title
  * @property {"jobs/s" | "ms"} unit
  * @property {Record<string, unknown>} settings
- * @property {(system: import("./systems/system.js").System) => (() => Promise<number | number[]>) | undefined} on
+ * @property {(system: import("./systems/system.js").System, setting: Setting) =>
+ *   (() => Promise<number | number[]>) | undefined} on
  */
 
-/** @type {Case[]} */
-export const cases = ["full", "normal"].flatMap((synchronous) => [
-  ...wakeUps(synchronous),
-  ...enqueues(synchronous),
-  ...drains(synchronous),
-]);
+const MODES = [
+  { database: "sqlite", mode: "full" },
+  { database: "sqlite", mode: "normal" },
+  { database: "postgres", mode: "default" },
+];
 
-function wakeUps(synchronous) {
+/** @type {Case[]} */
+export const cases = MODES.flatMap((where) =>
+  [...wakeUps(where), ...enqueues(where), ...drains(where)].map((one) => ({
+    ...one,
+    ...where,
+    id: `${one.id} ${where.database} ${where.mode}`,
+    settings: { ...where, ...one.settings },
+  })),
+);
+
+function wakeUps({ database }) {
+  const polls = database === "sqlite" ? [undefined, 10] : [undefined];
   return ["same", "other"].flatMap((process) =>
-    [undefined, 10].map((pollMs) => ({
-      id: `wake-up ${process} ${synchronous}${pollMs === undefined ? "" : ` poll ${pollMs}`}`,
+    polls.map((pollMs) => ({
+      id: `wake-up ${process}${pollMs === undefined ? "" : ` poll ${pollMs}`}`,
       measure: "wake-up",
       title: `wake-up, ${process} process${pollMs === undefined ? "" : `, polling each ${pollMs} ms`}`,
       unit: "ms",
-      settings: { synchronous, pollMs: pollMs ?? "default" },
-      on(system) {
+      settings: { pollMs: pollMs ?? "default" },
+      on(system, setting) {
         const found = system.variants.find((variant) =>
           pollMs === undefined ? variant.name === "" : variant.pollMs === pollMs,
         );
-        if (found === undefined || (found.only ?? synchronous) !== synchronous) return undefined;
-        return () => wakeUp(system, synchronous, found, process);
+        if (found === undefined || (found.only ?? setting.mode) !== setting.mode) return undefined;
+        return () => wakeUp(system, setting, found, process);
       },
     })),
   );
 }
 
-function enqueues(synchronous) {
+function enqueues() {
   const one = (id, title, measure) => ({
-    id: `${id} ${synchronous}`,
+    id,
     measure: "enqueue",
     title,
     unit: "jobs/s",
-    settings: { synchronous },
-    on: (system) => () => measure(system, synchronous),
+    settings: {},
+    on: (system, setting) => () => measure(system, setting),
   });
   return [
     one("enqueue one", "enqueue, one by one", oneByOne),
@@ -60,19 +78,20 @@ function enqueues(synchronous) {
   ];
 }
 
-function drains(synchronous) {
+function drains({ database }) {
   const one = (processes, concurrency, share) => ({
-    id: `drain ${processes} x ${concurrency} ${synchronous}`,
+    id: `drain ${processes} x ${concurrency}`,
     measure: "drain",
     title: `drain, ${processes} ${processes === 1 ? "process" : "processes"}${concurrency === 1 ? ", one by one" : ""}`,
     unit: "jobs/s",
-    settings: { synchronous, processes, concurrency },
-    on: (system) => () =>
-      drain(system, synchronous, {
+    settings: { processes, concurrency },
+    on: (system, setting) => () =>
+      drain(system, setting, {
         processes,
-        concurrency,
+        concurrency: concurrency === 1 ? 1 : (system.concurrency ?? concurrency),
         share: concurrency === 1 && system.atOnce ? share : 1,
       }),
   });
-  return [one(1, 1, 0.25), one(1, CONCURRENCY, 1), one(2, CONCURRENCY, 1), one(4, CONCURRENCY, 1)];
+  const batches = [one(1, CONCURRENCY, 1), one(2, CONCURRENCY, 1)];
+  return database === "sqlite" ? [one(1, 1, 0.25), ...batches, one(4, CONCURRENCY, 1)] : batches;
 }

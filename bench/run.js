@@ -1,6 +1,6 @@
 // Runs every measure on every system in turns, prints a table, and writes all figures to results/.
 //
-//   npm run bench -- [--rounds 3] [--only drain,enqueue,wake-up] [--out FILE]
+//   npm run bench -- [--rounds 3] [--on sqlite,postgres] [--only drain,enqueue,wake-up] [--out FILE]
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, platform, release, totalmem } from "node:os";
@@ -14,10 +14,12 @@ if (!existsSync(new URL("./node_modules/", import.meta.url))) {
 const { systems } = await import("./systems/system.js");
 const { cases } = await import("./cases.js");
 const { tableOf } = await import("./table.js");
+const { startServer } = await import("./measures/server.js");
 
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "3" },
+    on: { type: "string", default: "sqlite,postgres" },
     only: { type: "string", default: "drain,enqueue,wake-up" },
     out: { type: "string" },
   },
@@ -28,7 +30,15 @@ if (!Number.isInteger(rounds) || rounds < 1) {
   console.error("--rounds: give a whole number from 1 up.");
   process.exit(2);
 }
-const chosen = cases.filter(({ measure }) => values.only.split(",").includes(measure));
+const databases = values.on.split(",");
+const chosen = cases.filter(
+  ({ measure, database }) => values.only.split(",").includes(measure) && databases.includes(database),
+);
+if (chosen.length === 0) {
+  console.error("--on: sqlite, postgres or both; --only: drain, enqueue, wake-up or several.");
+  process.exit(2);
+}
+const server = databases.includes("postgres") ? await startServer() : undefined;
 
 const startedAt = new Date();
 /** @type {Map<string, number[][]>} each round's figures, by case and system */
@@ -38,11 +48,13 @@ const failures = new Map();
 for (let round = 0; round < rounds; round++) {
   for (const one of chosen) {
     // In turns, and every other round the other way about: what else the machine does meets all of them.
-    const turns = round % 2 === 0 ? systems : systems.toReversed();
+    const present = systems[one.database];
+    const turns = round % 2 === 0 ? present : present.toReversed();
     for (const system of turns) {
-      const run = one.on(system);
+      const { database, mode } = one;
+      const run = one.on(system, { database, mode, server });
       if (run === undefined) continue;
-      progress(`round ${round + 1}/${rounds}: ${one.title}, ${system.name}`);
+      progress(`round ${round + 1}/${rounds}: ${one.title}, ${system.name}, ${mode}`);
       const key = `${one.id} ${system.name}`;
       const figure = await tried(run, key);
       if (figure !== undefined) figures.set(key, [...(figures.get(key) ?? []), [figure].flat()]);
@@ -61,26 +73,34 @@ const report = {
     system: `${platform()} ${release()} ${arch()}`,
     node: process.version,
   },
-  versions: Object.fromEntries(systems.map(({ name, version }) => [name, version])),
+  systems: Object.fromEntries(
+    databases.map((database) => [
+      database,
+      systems[database].map(({ name, version, settings = "defaults" }) => ({ name, version, settings })),
+    ]),
+  ),
+  ...(server === undefined ? {} : { postgres: { version: server.version, settings: server.settings } }),
   method: {
     rounds,
     order: "in turns, every other round the other way about; medians over rounds; quantiles over all samples",
     payloadBytes: 110,
-    place: "a new file for each run, in bench/results/tmp",
+    place:
+      "a new file or schema for each run; files and the server's data are on the disk, in bench/results/tmp",
   },
   cases: chosen.map((one) => ({
     id: one.id,
+    database: one.database,
     title: one.title,
     settings: one.settings,
     unit: one.unit,
     figures: Object.fromEntries(
-      systems.flatMap(({ name }) => {
+      systems[one.database].flatMap(({ name }) => {
         const found = figures.get(`${one.id} ${name}`);
         return found === undefined ? [] : [[name, found]];
       }),
     ),
     failures: Object.fromEntries(
-      systems.flatMap(({ name }) => {
+      systems[one.database].flatMap(({ name }) => {
         const found = failures.get(`${one.id} ${name}`);
         return found === undefined ? [] : [[name, found]];
       }),
@@ -88,7 +108,8 @@ const report = {
   })),
 };
 
-console.log(tableOf(report));
+await server?.stop();
+for (const database of databases) console.log(`${tableOf(report, database)}\n`);
 const out = values.out ?? defaultFile();
 writeFileSync(out, `${JSON.stringify(report, null, 1)}\n`);
 console.log(`all figures: ${out}`);

@@ -3,29 +3,33 @@ import { median, quantile } from "./statistics.js";
 /** Of fewer samples no p99 is told. */
 const FEW = 100;
 
+const TITLES = { sqlite: "SQLite", postgres: "PostgreSQL" };
+
 /**
- * The figures as a Markdown table, the first system's beside each of the others'.
+ * The figures on one database as a Markdown table, the first system's beside each of the others'.
  *
- * @param {{ versions: Record<string, string>, cases: { id: string, title: string, unit: string,
- *   settings: Record<string, unknown>, figures: Record<string, number[][]>, failures: Record<string, string[]> }[] }} report
+ * @param {{ systems: Record<string, { name: string, version: string, settings: string }[]>, cases: { id: string,
+ *   database: string, title: string, unit: string, settings: Record<string, unknown>,
+ *   figures: Record<string, number[][]>, failures: Record<string, string[]> }[] }} report
+ * @param {string} database
  */
-export function tableOf({ versions, cases }) {
-  const [ours, ...others] = Object.keys(versions);
+export function tableOf({ systems, cases: all }, database) {
+  const cases = all.filter((one) => one.database === database);
+  const [ours, ...others] = systems[database].map(({ name }) => name);
   const head = [
-    "",
-    "synchronous",
-    ...Object.entries(versions).map(([name, version]) => `${name} ${version}`),
+    TITLES[database],
+    "mode",
+    ...systems[database].map(({ name, version }) => `${name} ${version}`),
   ];
   const rows = cases.map(({ title, unit, settings, figures }) => [
     title,
-    String(settings.synchronous),
+    String(settings.mode),
     shown(figures[ours], unit),
     ...others.map((other) => shown(figures[other], unit) + ratio(figures[ours], figures[other], unit)),
   ]);
   const failed = cases.flatMap(({ title, settings, failures }) =>
     Object.entries(failures).map(
-      ([name, why]) =>
-        `${name}: ${title}, ${settings.synchronous}: ${why.length} runs repeated, since ${why[0]}.\n`,
+      ([name, why]) => `${name}: ${title}, ${settings.mode}: ${why.length} runs repeated, since ${why[0]}.\n`,
     ),
   );
   const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);

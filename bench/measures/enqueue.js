@@ -7,19 +7,19 @@ const BULK = 1_000;
 const BULK_CALLS = 20;
 
 /** Each add is waited for. Jobs a second. */
-export function oneByOne(system, synchronous) {
-  return inFreshPlace((path) => inFlight(system, synchronous, path, 1));
+export function oneByOne(system, setting) {
+  return inFreshPlace(setting, (place) => inFlight(system, place, 1));
 }
 
 /** 32 callers, each waiting for its own. Jobs a second. */
-export function thirtyTwoInFlight(system, synchronous) {
-  return inFreshPlace((path) => inFlight(system, synchronous, path, 32));
+export function thirtyTwoInFlight(system, setting) {
+  return inFreshPlace(setting, (place) => inFlight(system, place, 32));
 }
 
 /** Calls of 1,000. Jobs a second. */
-export function bulk(system, synchronous) {
-  return inFreshPlace(async (path) => {
-    const opened = await system.open({ path, synchronous });
+export function bulk(system, setting) {
+  return inFreshPlace(setting, async (place) => {
+    const opened = await system.open(place);
     const calls = Array.from({ length: BULK_CALLS }, (_, call) =>
       Array.from({ length: BULK }, (_, n) => inputOf(call * BULK + n)),
     );
@@ -32,17 +32,21 @@ export function bulk(system, synchronous) {
   });
 }
 
-async function inFlight(system, synchronous, path, callers) {
-  const opened = await system.open({ path, synchronous });
-  const jobs = system.jobsToEnqueue[synchronous] * (callers > 1 ? 4 : 1);
+async function inFlight(system, place, callers) {
+  const opened = await system.open(place);
+  const jobs = system.jobsToEnqueue[place.mode] * (callers > 1 ? 4 : 1);
   let n = 0;
   const caller = async (until) => {
     while (n < until) await opened.add(inputOf(n++));
   };
-  await caller(jobs / 10); // warm
+  const addMore = async (count) => {
+    const until = n + count;
+    await Promise.all(Array.from({ length: callers }, () => caller(until)));
+  };
+  await addMore(jobs / 10); // warm
   const already = n;
   const beganMs = nowMs();
-  await Promise.all(Array.from({ length: callers }, () => caller(already + jobs)));
+  await addMore(jobs);
   const rate = (n - already) / (nowMs() - beganMs);
   await opened.close();
   return rate * 1_000;

@@ -13,22 +13,22 @@ const GAP_MS = 20;
  * Latencies in ms.
  *
  * @param {import("../systems/system.js").System} system
- * @param {"full" | "normal"} synchronous
+ * @param {import("../cases.js").Setting} setting
  * @param {import("../systems/system.js").Variant} variant
  * @param {"same" | "other"} process which process the worker is in
  * @returns {Promise<number[]>}
  */
-export function wakeUp(system, synchronous, variant, process) {
-  return inFreshPlace(async (path) => {
-    const place = { path, synchronous, variant };
+export function wakeUp(system, setting, variant, process) {
+  return inFreshPlace(setting, async (fresh) => {
+    const place = { ...fresh, variant };
     const opened = await system.open(place);
     const started = new Map();
     const onStart = (n, atMs = nowMs()) => started.get(n)?.(atMs);
     let workers;
     if (process === "same") {
-      opened.work({ concurrency: 10, onStart: (n) => onStart(n) });
+      await opened.work({ concurrency: 10, onStart: (n) => onStart(n) });
     } else {
-      const order = { system: system.name, ...place, concurrency: 10, reportStarts: true };
+      const order = { system: system.name, place, concurrency: 10, report: "starts" };
       workers = await startWorkers(1, order, (news) => news.kind === "started" && onStart(news.n, news.atMs));
       workers.go();
     }

@@ -6,8 +6,9 @@ import { fileURLToPath } from "node:url";
 const script = fileURLToPath(new URL("./worker-process.js", import.meta.url));
 
 /**
- * @typedef {{ system: string, path: string, synchronous: "full" | "normal", concurrency: number, reportStarts: boolean,
- *   variant?: import("../systems/system.js").Variant }} Order
+ * @typedef {{ system: string, place: import("../systems/system.js").Place, concurrency: number,
+ *   report: "starts" | "counts" | "ends" }} Order what is told: each start at once, or now and then how many have started
+ *   or ended
  * @typedef {{ kind: "ready" } | { kind: "done", jobs: number, lastAtMs: number } | { kind: "started", n: number, atMs: number }} News
  */
 

@@ -1,17 +1,16 @@
 // plainjob on better-sqlite3. It sets `synchronous=normal` itself; for the other mode we set `full` after it. A worker of
 // its runs one job at a time, so there is no concurrency to set, and `add` is synchronous, so that 32 callers are one after the other.
 
-import { createRequire } from "node:module";
 import Database from "better-sqlite3";
 import { better, defineQueue, defineWorker } from "plainjob";
+import { versions } from "./versions.js";
 
-const require = createRequire(import.meta.url);
 const silent = { error() {}, warn() {}, info() {}, debug() {} };
 
 /** @type {import("./system.js").System} */
 export const plainjob = {
   name: "plainjob",
-  version: require("plainjob/package.json").version,
+  version: versions.plainjob,
   jobsToDrain: { full: 2_000, normal: 6_000 },
   jobsToEnqueue: { full: 1_000, normal: 3_000 },
   variants: [
@@ -20,10 +19,10 @@ export const plainjob = {
   ],
   atOnce: false,
 
-  async open({ path, synchronous, variant }) {
-    const connection = better(new Database(path));
+  async open({ address, mode, variant }) {
+    const connection = better(new Database(address));
     const queue = defineQueue({ connection, logger: silent });
-    connection.pragma(`synchronous = ${synchronous}`);
+    connection.pragma(`synchronous = ${mode}`);
     let worker;
     return {
       add: async (input) => void queue.add("noop", input),
