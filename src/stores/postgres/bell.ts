@@ -3,6 +3,11 @@ import type { Listener } from "../store.ts";
 
 /** After one notification the next goes out no sooner than this, ms: one tells of all that came meanwhile. */
 const NOTIFY_EVERY_MS = 10;
+/**
+ * Only after so long a silence may a commit that makes jobs due notify by itself, ms. That wakes others soonest, but NOTIFY
+ * holds a lock of the whole server until the commit has reached the disk: not for those who commit one after the other.
+ */
+const QUIET_MS = 50;
 
 export interface BellOptions {
   readonly world: World;
@@ -25,15 +30,26 @@ export class Bell {
   #notifying = false;
   #again = false;
   #closed = false;
+  #rungMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: BellOptions) {
     this.#options = options;
   }
 
-  /** To be called after the commit that made something due, never within: NOTIFY holds a lock of the whole server. */
-  ring(): void {
+  /** Whether the commit that is about to be made is to notify by itself. */
+  tellsWithCommit(): boolean {
+    const nowMs = this.#options.world.clock.monotonicMs();
+    const isQuiet = !this.#notifying && nowMs - this.#rungMs >= QUIET_MS;
+    this.#rungMs = nowMs;
+    return isQuiet;
+  }
+
+  /** To be called after the commit that made something due. @param isTold it has notified by itself */
+  ring(isTold: boolean): void {
     if (this.#closed) return;
     this.#wakeAll();
+    this.#rungMs = this.#options.world.clock.monotonicMs();
+    if (isTold) return;
     if (this.#notifying) this.#again = true;
     else void this.#notify();
   }

@@ -16,7 +16,11 @@ const LOOKS = 5;
 /** How many candidates are read at once at least, so that a run of jobs on one busy resource is passed quickly. */
 const FEWEST_CANDIDATES = 100;
 
-/** @throws {HistoryChanged} nothing was claimed: the floor must be raised first */
+/**
+ * A sweep that is due runs beside the claim, which waits for it only when there was nothing to claim before it.
+ *
+ * @throws {HistoryChanged} nothing was claimed: the floor must be raised first
+ */
 export async function claim(
   connections: Connections,
   call: Call,
@@ -25,17 +29,33 @@ export async function claim(
   hints: Hints,
 ): Promise<Claimed> {
   const sql = connections.on(call);
-  const sweeps = request.takeover && sweep.isDue();
-  const ended = sweeps ? await sweep.run(connections, call) : [];
-  await sweep.promoteIfDue(sql);
+  const isDue = sweep.isDue(request.takeover);
+  const swept = isDue ? sweep.begin(connections, call, request.takeover) : undefined;
+  const isSwept = isDue && request.takeover;
   const jobs: ClaimedJob[] = [];
+  let dueInMs = await lookRepeatedly(sql, request, hints, isSwept, jobs);
+  if (swept !== undefined && (jobs.length === 0 || sweep.isAwaited)) {
+    await swept;
+    if (jobs.length < request.limit) dueInMs = await lookRepeatedly(sql, request, hints, isSwept, jobs);
+  }
+  return { jobs, ended: sweep.takeEnded(), nextDueInMs: notPast(dueInMs) };
+}
+
+/** Adds to `jobs` what it claims; returns when the next delayed one becomes due. */
+async function lookRepeatedly(
+  sql: OwnSql,
+  request: ClaimRequest,
+  hints: Hints,
+  isSwept: boolean,
+  jobs: ClaimedJob[],
+): Promise<number | undefined> {
   let queues: readonly string[] = [...new Set(request.queues)];
   let looked: Look = NOTHING;
   for (let look = 0; look < LOOKS && queues.length > 0; look++) {
     const wanted = request.limit - jobs.length;
     const fewest = looked.waits > 0 ? FEWEST_CANDIDATES : wanted;
-    const isWhole = sweeps || hints.knowResources(queues);
-    const asked = hints.startsOf(queues, sweeps && look === 0);
+    const isWhole = isSwept || hints.knowResources(queues);
+    const asked = hints.startsOf(queues, isSwept && look === 0);
     try {
       looked = await lookFor(sql, request, asked, isWhole, wanted, fewest);
     } catch (error) {
@@ -55,7 +75,7 @@ export async function claim(
     if (looked.waits === 0) queues = queues.length > 1 ? looked.full : [];
   }
   const mayBeMore = looked.waits > 0 && jobs.length < request.limit;
-  return { jobs, ended, nextDueInMs: mayBeMore ? 0 : notPast(looked.nextDueInMs) };
+  return mayBeMore ? 0 : looked.nextDueInMs;
 }
 
 function notPast(ms: number | undefined): number | undefined {

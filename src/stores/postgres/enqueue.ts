@@ -1,4 +1,4 @@
-/** C1 and C17. Plain jobs are one statement; a repeat or a unique key makes it a transaction of a few. */
+/** C1 and C17 with all that belongs to them: repeats, unique keys, and whatever a caller's transaction brings. */
 
 import { type EnqueueAnswer, type NewJob, onKeyTaken, replacedBy } from "../../protocol/enqueue.ts";
 import { type JobId, jobLine } from "../../protocol/identity.ts";
@@ -12,12 +12,7 @@ import { lockJob, saveJob } from "./transition.ts";
 /** How often a job is tried that others take away and put back meanwhile. */
 const TRIES = 10;
 
-/** Whether one statement does, so that no transaction is needed. */
-export function isPlain(jobs: readonly NewJob[]): boolean {
-  return jobs.every(({ mayRepeat, unique }) => !mayRepeat && unique === null);
-}
-
-/** Writes the jobs and answers for each. Their queues are there. In a transaction, unless `isPlain`. */
+/** Writes the jobs and answers for each. Their queues are there. In a transaction. */
 export async function enqueue(sql: Sql, jobs: readonly NewJob[]): Promise<EnqueueAnswer[]> {
   const answers: EnqueueAnswer[] = new Array(jobs.length);
   const known = await repeatsOfUnique(sql, jobs);

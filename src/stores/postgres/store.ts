@@ -37,7 +37,8 @@ import { claim } from "./claim.ts";
 import { whenCommitted } from "./commits.ts";
 import { type Call, Connections, type OpenTransaction } from "./connections.ts";
 import { type Ages, cancel, deleteJobs, heal, Pruner, retry, revoke } from "./control.ts";
-import { enqueue, isPlain } from "./enqueue.ts";
+import { enqueue } from "./enqueue.ts";
+import { areNew, enqueueNew, type Told } from "./enqueue-new.ts";
 import { raiseFloor } from "./floor.ts";
 import { Hints } from "./hints.ts";
 import { readJournal } from "./journal.ts";
@@ -67,6 +68,8 @@ export class PostgresStore implements Store {
   readonly #hints: Hints;
   readonly #pruner = new Pruner();
   readonly #queues = new Set<string>();
+  /** Where this schema's wake-ups go, and what this process says there. */
+  readonly #channel: Told;
   readonly #bell: Bell;
   #connections: Promise<Connections> | undefined;
   #opening: Promise<Connections> | undefined;
@@ -80,6 +83,9 @@ export class PostgresStore implements Store {
     const sweepMs = options.sweepMs ?? DEFAULT_SWEEP_MS;
     this.#sweep = new Sweep(this.#world.clock, sweepMs);
     this.#hints = new Hints(this.#world.clock, sweepMs);
+    // No name of a user's becomes a channel's: it is hashed.
+    const hash = createHash("sha256").update(schema).digest("hex").slice(0, 16);
+    this.#channel = { channel: `leasehold_${hash}`, payload: this.#world.ids.jobId().slice(-12) };
     this.#bell = this.#makeBell();
     this.description = describeAddress(options, schema);
     this.renewalThread = renewalThread;
@@ -109,9 +115,15 @@ export class PostgresStore implements Store {
       await connections.on(call).rows("add queues", [JSON.stringify(missing)]);
       for (const name of missing) this.#queues.add(name);
     }
-    const answers = isPlain(jobs)
-      ? await enqueue(connections.on(call), jobs)
-      : await connections.transaction(call, (sql) => enqueue(sql, jobs));
+    if (areNew(jobs)) {
+      const told = this.#bell.tellsWithCommit() ? this.#channel : undefined;
+      const answers = await enqueueNew(connections.on(call), jobs, told);
+      if (answers !== undefined) {
+        this.#dueNow(told !== undefined);
+        return answers;
+      }
+    }
+    const answers = await connections.transaction(call, (sql) => enqueue(sql, jobs));
     this.#dueNow();
     return answers;
   }
@@ -384,16 +396,13 @@ export class PostgresStore implements Store {
   // --- wake-ups ---------------------------------------------------------------------------------------------------
 
   /** What has become due may stand before the hint. */
-  #dueNow(): void {
+  #dueNow(isTold = false): void {
     this.#hints.forget();
-    if (!this.#closed) this.#bell.ring();
+    if (!this.#closed) this.#bell.ring(isTold);
   }
 
   #makeBell(): Bell {
-    // No name of a user's becomes a channel's: it is hashed.
-    const hash = createHash("sha256").update(this.#schema).digest("hex").slice(0, 16);
-    const name = `leasehold_${hash}`;
-    const mine = this.#world.ids.jobId().slice(-12);
+    const { channel: name, payload: mine } = this.#channel;
     const notify = async (payload: string): Promise<void> => {
       const [connections, call] = await this.#begin("wake", { timeoutMs: 5_000 }, false);
       await connections.on(call).rows("wake", [name, payload]);

@@ -1,4 +1,4 @@
-/** What a claim does first when it is due: brings times right, and ends the lapsed jobs that cannot run again. */
+/** What runs beside a claim when it is due: brings times right, and ends the lapsed jobs that cannot run again. */
 
 import type { Clock } from "../../clock/world.ts";
 import { endLapsed, lapse } from "../../protocol/claim.ts";
@@ -49,6 +49,8 @@ export class Sweep {
   readonly #everyMs: number;
   #lastMs = Number.NEGATIVE_INFINITY;
   #lastPromotionMs = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
+  #ended: JobRecord[] = [];
   #ready = START;
   #waiting = FIRST_RESOURCE;
   #lease = "";
@@ -59,30 +61,44 @@ export class Sweep {
     this.#everyMs = everyMs;
   }
 
-  /** Whether it is time. Asking is promising to do it. */
-  isDue(): boolean {
+  /** With an interval of 0 each claim sweeps, and waits for it. */
+  get isAwaited(): boolean {
+    return this.#everyMs === 0;
+  }
+
+  /** Whether it is time: for all of it, or where nothing may be taken over for promoting alone. Asking is promising to do it. */
+  isDue(takeover: boolean): boolean {
     const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#lastMs < this.#everyMs) return false;
-    this.#lastMs = nowMs;
+    if (nowMs - (takeover ? this.#lastMs : this.#lastPromotionMs) < this.#everyMs) return false;
+    this.#lastPromotionMs = nowMs;
+    if (takeover) this.#lastMs = nowMs;
     return true;
   }
 
-  /** Delayed jobs that have become due take their places; also for claims that take nothing over. */
-  async promoteIfDue(sql: Sql): Promise<void> {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#lastPromotionMs < this.#everyMs) return;
-    this.#lastPromotionMs = nowMs;
-    await promote(sql);
+  /** Begins it, unless it is under way. Whoever waits is told of errors; the next one goes on where this one stopped. */
+  begin(connections: Connections, call: Call, takeover: boolean): Promise<void> {
+    this.#running ??= this.#run(connections, call, takeover).finally(() => {
+      this.#running = undefined;
+    });
+    this.#running.catch(() => {});
+    return this.#running;
   }
 
-  /** Returns the jobs that it ended (C12, C13). */
-  async run(connections: Connections, call: Call): Promise<JobRecord[]> {
+  /** The jobs that were ended since it was last asked (C12, C13). */
+  takeEnded(): JobRecord[] {
+    return this.#ended.splice(0);
+  }
+
+  async #run(connections: Connections, call: Call, takeover: boolean): Promise<void> {
     const sql = connections.on(call);
+    await promote(sql);
+    if (!takeover) return;
     const doomed = await this.#lookAtJobs(sql);
-    const ended =
-      doomed.length === 0
-        ? []
-        : await connections.transaction(call, (tx) => endAll(tx, doomed.slice(0, ENDS_A_SWEEP)));
+    if (doomed.length > 0) {
+      this.#ended.push(
+        ...(await connections.transaction(call, (tx) => endAll(tx, doomed.slice(0, ENDS_A_SWEEP)))),
+      );
+    }
     const [lease] = await sql.rows<{ name: string | null }>("sweep leases", [this.#lease, LEASES_A_SWEEP]);
     this.#lease = lease?.name ?? "";
     const [freed] = await sql.rows<{ resource: string | null }>("free waiting", [
@@ -90,7 +106,6 @@ export class Sweep {
       RESOURCES_A_SWEEP,
     ]);
     this.#resource = freed?.resource ?? "";
-    return ended;
   }
 
   async #lookAtJobs(sql: Sql): Promise<JobId[]> {

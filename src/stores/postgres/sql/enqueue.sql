@@ -1,3 +1,29 @@
+-- name: enqueue new    $1 terms  $2 job ids  $3 inputs  $4 which terms  $5 channel  $6 payload
+-- C1 for jobs whose ids were made for this call, so that none can be there yet: were one there after all, the whole call
+-- would fail with 23505 and nothing be written. What many jobs have in common stands once ($1); $2 to $4 are arrays of
+-- texts, side by side. Who listens is told in the same commit ($5, $6), so that nobody is woken too early or has to wait
+-- for another one.
+with terms as materialized (
+  select g.*, q.id as queue_id
+    from jsonb_to_recordset($1::text::jsonb)
+           as g (n integer, name text, queue text, priority integer, delay_ms bigint, run_at bigint, lease_ms bigint,
+                 max_attempts integer, max_run_ms bigint, backoff text, resource text)
+    join {schema}.queue q on q.name = g.queue
+), added as (
+  insert into {schema}.job (job_id, name, queue, priority, ready, run_at, lease_ms, max_attempts, max_run_ms, backoff,
+                            resource, input, created_at)
+  select j.job_id::uuid, g.name, g.queue_id, g.priority, due.run_at is null, due.run_at, g.lease_ms, g.max_attempts,
+         g.max_run_ms, g.backoff, g.resource, j.input, m.now
+    from rows from (jsonb_array_elements_text($2::text::jsonb), jsonb_array_elements_text($3::text::jsonb),
+                    jsonb_array_elements_text($4::text::jsonb)) with ordinality as j (job_id, input, terms, n)
+    join terms g on g.n = j.terms::integer
+   cross join (select now from {schema}.moment) m
+   cross join lateral (select case when g.run_at > m.now then g.run_at
+                                   when g.delay_ms > 0 then m.now + g.delay_ms end as run_at) due
+   order by j.n
+  returning 1
+)
+select count(*)::integer as added, case when $5::text is not null then pg_notify($5::text, $6::text) end as told from added;
 -- name: enqueue    $1 jobs
 -- C1. $1 is a JSON text, an array of objects; the order of the array becomes the order of arrival. A job id that is there
 -- already, live or in history, is the same job. A delay is added to the store's time. As in all statements that may run
