@@ -95,8 +95,10 @@ export class Connections {
     if (this.#closed) return;
     this.#closed = true;
     // A connection that has lost its server says goodbye into the void, and would be waited for for ever.
-    if (andPool) await Promise.race([this.#pool.end(), this.#world.timers.sleep(CLOSE_WITHIN_MS)]);
-    else this.#pool.removeListener("error", this.#onIdleError);
+    if (!andPool) return void this.#pool.removeListener("error", this.#onIdleError);
+    const over = new AbortController(); // what is left of the wait would keep the process, or its thread, alive
+    const ended = this.#pool.end().finally(() => over.abort());
+    await Promise.race([ended, this.#world.timers.sleep(CLOSE_WITHIN_MS, over.signal)]);
   }
 
   async #repeated<T>(call: Call, attempt: (use: Use) => Promise<T>): Promise<T> {
