@@ -170,9 +170,18 @@ export class Connections {
 
   #inTime<T>(call: Call, work: Promise<T>, late: () => unknown): Promise<T> {
     return new Promise((resolve, reject) => {
+      let answered = false;
       const leftMs = Math.max(0, call.deadlineMs - this.#world.clock.monotonicMs());
-      const timer = this.#world.timers.after(leftMs, () => reject(late()));
-      work.then(resolve, reject).finally(() => timer.cancel());
+      const timer = this.#world.timers.after(leftMs, () => {
+        // A process that was stopped for longer than this finds the answer waiting, which is read in this turn.
+        this.#world.timers.nextTurn(() => {
+          if (!answered) reject(late());
+        });
+      });
+      work.then(resolve, reject).finally(() => {
+        answered = true;
+        timer.cancel();
+      });
     });
   }
 }

@@ -86,6 +86,19 @@ optional("connections to PostgreSQL 18", missingPostgres(18), () => {
       expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
     });
 
+    it("takes the answer that came while its process was stopped beyond the deadline", async () => {
+      const world = await worldOf(18);
+      const store = storeOn(world);
+      await store.nowMs(CALL); // there is a connection now, and it is idle
+      const deadlineMs = performance.now() + 500;
+      const asking = store.nowMs({ timeoutMs: 500 });
+      const told = expect(asking).resolves.toBeGreaterThan(0);
+      for (let n = 0; n < 3; n += 1) await new Promise<void>((resolve) => timers.nextTurn(resolve));
+      // It is sent; nothing of this process runs until well after its deadline.
+      while (performance.now() < deadlineMs + 50);
+      await told;
+    });
+
     it("leaves no timer behind that would keep the process alive when it has closed", async () => {
       const world = await worldOf(18);
       const system = systemWorld();
