@@ -1,10 +1,10 @@
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemWorld } from "../../../src/clock/system.ts";
 import type { NewJob } from "../../../src/protocol/enqueue.ts";
 import { postgres } from "../../../src/stores/postgres/index.ts";
 import { loadStatements } from "../../../src/stores/postgres/sql.ts";
 import { optional } from "../../support/optional.ts";
+import { emptyDatabase, rowsOf } from "../../support/postgres-database.ts";
 import { type PostgresWorld, postgresWorld } from "../../support/postgres-harness.ts";
 import { missingPostgres, POSTGRES_VERSIONS } from "../../support/postgres-server.ts";
 
@@ -98,15 +98,8 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
     if (when !== "never made") return;
     it("touches no index when it claims and renews 500 jobs", async () => {
       // In a database of its own: an older transaction of anybody in the same one keeps dead rows in their pages.
-      const database = `hot_${process.pid}_${version}`;
-      await world.query(`create database ${database}`);
-      onTestFinished(async () => void (await world.query(`drop database ${database} with (force)`)));
-      const address = new URL(world.url);
-      address.pathname = database;
-      const client = new pg.Client({ connectionString: address.href });
-      await client.connect();
-      onTestFinished(() => client.end());
-      const store = postgres(address.href);
+      const url = await emptyDatabase(version);
+      const store = postgres(url);
       await store.enqueue(
         Array.from({ length: 500 }, () => newJob()),
         CALL,
@@ -117,11 +110,12 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
       await store.renew(fences, CALL);
       await store.close(); // with which the server has its counts
       const counted = await eventually(async () => {
-        const { rows } = await client.query(
+        const [row] = await rowsOf(
+          url,
           `select n_tup_upd::integer as updated, n_tup_hot_upd::integer as hot
              from pg_stat_user_tables where relname = 'job'`,
         );
-        return Number(rows[0]?.updated) >= 1_000 ? rows[0] : undefined;
+        return Number(row?.["updated"]) >= 1_000 ? row : undefined;
       });
       expect(counted).toEqual({ updated: 1_000, hot: 1_000 });
     });
