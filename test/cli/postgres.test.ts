@@ -82,11 +82,11 @@ optional("the command line on PostgreSQL 18", missingPostgres(18), () => {
         { queue: "broken", failed: 0, cancelled: 0, paused: false },
         { queue: "note", ready: 0, cancelled: 1, paused: true },
       ]);
-    });
+    }, 60_000);
 
     it("revokes a job that another process runs, and that one hears of it", async () => {
       const cwd = folder();
-      file(cwd, "jobs.mjs", JOBS.replaceAll("1_000", "4_000")); // renewed each second or so
+      file(cwd, "jobs.mjs", JOBS.replaceAll("1_000", "8_000")); // renewed every few seconds
       const env = { LEASEHOLD_STORE: await newAddress() };
       const { jobId } = await cliJson<{ jobId: string }>(["enqueue", "slow", "--module", "jobs.mjs"], {
         cwd,
