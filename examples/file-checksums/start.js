@@ -2,7 +2,7 @@
 // processes. One of them is frozen in the middle for longer than its leases; the other takes its jobs over, and what the
 // frozen one writes when it wakes is refused.
 //
-//   node examples/file-checksums/start.js [folder] [--all] [--store FILE]
+//   node examples/file-checksums/start.js [folder] [--all] [--store FILE | --store postgres://…]
 //
 // Killed at any moment and started again it goes on where it was: the jobs' ids come from the scan and the file's path,
 // so a file is one job however often it is enqueued.
@@ -13,17 +13,20 @@ import { readdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { Leasehold } from "leasehold";
-import { sqlite } from "leasehold/sqlite";
 import { v5 } from "uuid";
-import { beginScan, checksumJob, endScan, LEASE_MS } from "./jobs.js";
+import { beginJob, checksumJob, endJob, LEASE_MS } from "./jobs.js";
+import { absolute, placeAt } from "./place.js";
 import { runTwoWorkers } from "./two-workers.js";
 
 const FEW = 5_000;
 
 const { folder, limit, store } = readArguments();
-const leasehold = new Leasehold({ store: sqlite(store) });
+const place = placeAt(store);
+const leasehold = new Leasehold({ store: place.store });
+const beginScan = beginJob(place);
+const endScan = endJob(place);
 const scan = await openScan();
-const job = checksumJob(scan);
+const job = checksumJob(place, scan);
 
 const found = await filesBelow(folder);
 const files = found.slice(0, limit);
@@ -154,7 +157,7 @@ function readArguments() {
     console.error(positionals.length > 1 ? "Give one folder." : `There is no folder ${folder}.`);
     process.exit(2);
   }
-  return { folder, limit: values.all ? Number.POSITIVE_INFINITY : FEW, store: resolve(values.store) };
+  return { folder, limit: values.all ? Number.POSITIVE_INFINITY : FEW, store: absolute(values.store) };
 }
 
 /** @param {number} count */

@@ -2,8 +2,8 @@
 // written, for longer than their leases. It does not know: when it wakes it writes, and is refused.
 
 import { Leasehold } from "leasehold";
-import { sqlite } from "leasehold/sqlite";
 import { checksumJob, LEASE_MS } from "./jobs.js";
+import { placeAt } from "./place.js";
 
 /**
  * What it is told at its start.
@@ -24,8 +24,9 @@ import { checksumJob, LEASE_MS } from "./jobs.js";
 const CAUGHT = 4;
 
 const order = /** @type {Order} */ (JSON.parse(process.argv[2] ?? "{}"));
-const leasehold = new Leasehold({ store: sqlite(order.store) });
-const job = checksumJob(order.scan, freezer(order.freezeAfter), (path, { generation, current }) =>
+const place = placeAt(order.store);
+const leasehold = new Leasehold({ store: place.store });
+const job = checksumJob(place, order.scan, freezer(order.freezeAfter), (path, { generation, current }) =>
   tell({ kind: "refused", path, generation, current }),
 );
 

@@ -7,14 +7,15 @@ import type { Cast } from "../../src/cli/demo/cast.ts";
 import type { DestinationFacts } from "../../src/cli/demo/destination-process.ts";
 import type { Report, Step, Who } from "../../src/cli/demo/report.ts";
 import { play } from "../../src/cli/demo/story.ts";
+import { storeAt, storeLocation } from "../../src/cli/store-url.ts";
 import { systemWorld } from "../../src/clock/system.ts";
-import { sqlite } from "../../src/stores/sqlite/index.ts";
 import { folder } from "./support.ts";
 
 type Reports = Record<Who, Partial<Record<Step, Partial<Report>>>>;
 
 const AS_IT_SHOULD_BE: Reports = {
   A: {
+    "given-back": { generation: 6 },
     claimed: { generation: 7 },
     paid: { outcome: "applied", receipt: "1" },
     renewal: { outcome: "stale", generation: 7, current: 8 },
@@ -36,7 +37,8 @@ async function failing(reports: Reports, facts: DestinationFacts = FACTS): Promi
   const server = createServer((_, response) => response.end(JSON.stringify(facts))).listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");
-  const store = sqlite(join(folder(), "store.db"));
+  const location = storeLocation(join(folder(), "store.db"));
+  const store = await storeAt(location, { create: true });
   onTestFinished(() => store.close());
   const cast: Cast = {
     startDestination: async () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -48,7 +50,7 @@ async function failing(reports: Reports, facts: DestinationFacts = FACTS): Promi
     }),
     dismiss() {},
   };
-  const stage = { store, storePath: "", destinationPath: "", cast, world: systemWorld(), tell() {} };
+  const stage = { store, location, destinationPath: "", cast, world: systemWorld(), tell() {} };
   const { checks } = await play(stage);
   return checks.filter(({ ok }) => !ok).map(({ what }) => what);
 }

@@ -1,34 +1,57 @@
 /**
  * Every JavaScript block of the README and of docs/ is a program: it runs against dist/, in a process and a folder of its
- * own, and prints what the page says that it prints.
+ * own, and prints what the page says that it prints. `js run postgres` has an empty database in DATABASE_URL; `js file
+ * NAME` is a module that the page's programs import.
  */
 
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { missingLibraries } from "../integrations/libraries.ts";
+import { optional } from "../support/optional.ts";
+import { emptyDatabase } from "../support/postgres-database.ts";
+import { missingPostgres } from "../support/postgres-server.ts";
 import { type Block, blocksOf, page, pages, ROOT } from "./markdown.ts";
 
 const PROGRAMS = new Set(["js", "mjs", "javascript", "ts", "typescript"]);
 const LINKED = ["zod", "@photostructure/sqlite"];
+const LIBRARIES = join(ROOT, "test", "integrations", "node_modules");
 
 for (const path of pages()) {
   const blocks = blocksOf(page(path));
   const programs = blocks.filter(({ language }) => PROGRAMS.has(language));
   if (programs.length === 0) continue;
 
-  describe(`the code of ${path}`, () => {
-    for (const program of programs) {
-      const { line, language, marks } = program;
-      it(`in line ${line} runs${outputOf(program, blocks) === undefined ? "" : " and prints what stands beside it"}`, async () => {
-        // TypeScript would need a compiler on the oldest Node; the pages do without.
-        expect([language, ...marks], "a block is marked `js run`, or is no program").toEqual(["js", "run"]);
-        const { code, stdout, stderr } = await run(program.text);
-        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-        const expected = outputOf(program, blocks);
-        if (expected !== undefined) expect(stdout).toMatch(matching(expected));
-      });
+  const files = programs.filter(({ marks }) => marks[0] === "file");
+  const onPostgres = programs.filter(({ marks }) => marks[1] === "postgres");
+  const elsewhere = programs.filter((program) => !files.includes(program) && !onPostgres.includes(program));
+  const runs = (
+    program: Block,
+    wanted: readonly string[],
+    environment: () => Promise<Record<string, string>>,
+  ): void => {
+    const { line, language, marks, text } = program;
+    const expected = outputOf(program, blocks);
+    it(`in line ${line} runs${expected === undefined ? "" : " and prints what stands beside it"}`, async () => {
+      // TypeScript would need a compiler on the oldest Node; the pages do without.
+      expect([language, ...marks], "a block is marked `js run`, or is no program").toEqual(wanted);
+      const { code, stdout, stderr } = await run(text, files, await environment());
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      if (expected !== undefined) expect(stdout).toMatch(matching(expected));
+    });
+  };
+
+  if (elsewhere.length > 0) {
+    describe(`the code of ${path}`, () => {
+      for (const program of elsewhere) runs(program, ["js", "run"], async () => ({}));
+    });
+  }
+  if (onPostgres.length === 0) continue;
+  optional(`the code of ${path} on PostgreSQL 18`, missingLibraries() ?? missingPostgres(18), () => {
+    for (const program of onPostgres) {
+      runs(program, ["js", "run", "postgres"], async () => ({ DATABASE_URL: await emptyDatabase(18) }));
     }
   });
 }
@@ -45,14 +68,28 @@ function matching(text: string): RegExp {
   return new RegExp(`^${literal.join(".*")}$`);
 }
 
-async function run(text: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
+async function run(
+  text: string,
+  files: readonly Block[],
+  environment: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-docs-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   link(folder, "leasehold", ROOT);
   for (const name of LINKED) link(folder, name, join(ROOT, "node_modules", name));
+  if ("DATABASE_URL" in environment) {
+    for (const name of readdirSync(LIBRARIES)) {
+      if (!/^[.@]/.test(name)) link(folder, name, join(LIBRARIES, name));
+    }
+  }
+  for (const { marks, text } of files) writeFileSync(join(folder, marks[1] as string), text);
   writeFileSync(join(folder, "program.mjs"), text);
 
-  const child = spawn(process.execPath, ["program.mjs"], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, ["program.mjs"], {
+    cwd: folder,
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   let stdout = "";
   let stderr = "";

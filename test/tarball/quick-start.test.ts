@@ -11,6 +11,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { blocksOf, page, ROOT } from "../docs/markdown.ts";
 import { type NodeBinary, nodeBinaries } from "../support/nodes.ts";
 import { optional } from "../support/optional.ts";
+import { emptyDatabase } from "../support/postgres-database.ts";
+import { missingPostgres } from "../support/postgres-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "leasehold-tarball-"));
 const project = join(folder, "project");
@@ -86,6 +88,33 @@ optional("the packed tarball in an empty project", await missingRegistry(), () =
       });
     });
   }
+
+  optional("with pg, on PostgreSQL 18", missingPostgres(18), () => {
+    const other = join(folder, "with-pg");
+
+    beforeAll(async () => {
+      mkdirSync(other);
+      writeFileSync(join(other, "package.json"), JSON.stringify({ name: "another-project", private: true }));
+      const install = await npm(
+        ["install", "--no-audit", "--no-fund", "--prefer-offline", packed, "pg"],
+        other,
+      );
+      expect(install).toMatchObject({ code: 0 });
+    }, 120_000);
+
+    it("runs the README's program for many machines, word by word, and its commands", async () => {
+      const blocks = blocksOf(page("README.md"));
+      const at = blocks.findIndex(({ marks }) => marks.join(" ") === "run postgres");
+      writeFileSync(join(other, "quickstart.mjs"), blocks[at]?.text ?? "");
+      const url = await emptyDatabase(18);
+      const env = { ...process.env, DATABASE_URL: url, LEASEHOLD_STORE: url };
+      const ended = await run(process.execPath, ["quickstart.mjs"], other, env);
+      expect(ended).toEqual({ code: 0, stdout: blocks[at + 1]?.text, stderr: "" });
+      const main = join("node_modules", "leasehold", "dist", "cli", "main.js");
+      const queues = await run(process.execPath, [main, "queues", "--json"], other, env);
+      expect(JSON.parse(queues.stdout)).toMatchObject([{ queue: "greet", completed: 1 }]);
+    });
+  });
 
   it("is found by npx in the project", async () => {
     expect(await npm(["exec", "--no", "--", "leasehold", "--version"], project)).toMatchObject({

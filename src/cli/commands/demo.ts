@@ -2,7 +2,9 @@ import type { Command } from "commander";
 import type { Check, Story, Told } from "../demo/story.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { journalText } from "../journal-text.ts";
+import type { StoreFlags } from "../options.ts";
 import { data, json } from "../output.ts";
+import { storeAt, storeLocation } from "../store-url.ts";
 
 export function demo(program: Command): void {
   program
@@ -10,31 +12,28 @@ export function demo(program: Command): void {
     .description(
       "play the protocol's worked example with real processes: a frozen owner is refused everywhere",
     )
+    .option("--store <url>", "play it on this store, in a queue of its own (else on a file that is removed)")
     .option("--json", "print JSON on stdout")
-    .addHelpText(
-      "after",
-      "\nIt runs in a folder of its own, takes about two seconds, and exits 1 if any refusal is missing.",
-    )
+    .addHelpText("after", "\nIt takes about two seconds, and exits 1 if any refusal is missing.")
     .action(run);
 }
 
-async function run(options: { readonly json?: boolean }): Promise<void> {
+async function run(options: StoreFlags): Promise<void> {
   if (process.platform === "win32") {
     throw new CliError(EXIT.failed, "The demo freezes a process with SIGSTOP, which Windows does not have.");
   }
-  const [{ mkdtemp, rm }, { tmpdir }, { join }, { systemWorld }, { sqlite }, { gather }, { play }] =
-    await Promise.all([
-      import("node:fs/promises"),
-      import("node:os"),
-      import("node:path"),
-      import("../../clock/system.ts"),
-      import("../../stores/sqlite/index.ts"),
-      import("../demo/cast.ts"),
-      import("../demo/story.ts"),
-    ]);
+  const [{ mkdtemp, rm }, { tmpdir }, { join }, { systemWorld }, { gather }, { play }] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:os"),
+    import("node:path"),
+    import("../../clock/system.ts"),
+    import("../demo/cast.ts"),
+    import("../demo/story.ts"),
+  ]);
   const folder = await mkdtemp(join(tmpdir(), "leasehold-demo-"));
-  const storePath = join(folder, "store.db");
-  const store = sqlite(storePath);
+  // LEASEHOLD_STORE is not asked: a demo belongs in no store that it was not sent to.
+  const location = storeLocation(options.store ?? join(folder, "store.db"));
+  const store = await storeAt(location, { create: true });
   const cast = gather();
   const steps: Told[] = [];
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -45,7 +44,7 @@ async function run(options: { readonly json?: boolean }): Promise<void> {
   try {
     const story = await play({
       store,
-      storePath,
+      location,
       destinationPath: join(folder, "destination.db"),
       cast,
       world: systemWorld(),

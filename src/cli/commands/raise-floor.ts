@@ -10,7 +10,7 @@ export function raiseFloor(program: Command): void {
     )
     .addHelpText(
       "after",
-      "\nA file cannot tell that it was copied, so run this once after each restore, before workers start.\n" +
+      "\nA restored copy does not always know that it is one, so run this once after each restore, before workers start.\n" +
         "Running jobs are taken from their owners and run again.",
     )
     .action(run);

@@ -8,10 +8,10 @@
 
 import { systemWorld } from "../../clock/system.ts";
 import type { Fence } from "../../protocol/identity.ts";
-import { sqlite } from "../../stores/sqlite/index.ts";
 import type { ClaimedJob } from "../../stores/store.ts";
+import { storeAt } from "../store-url.ts";
 import type { AccountAnswer, PaymentAnswer } from "./destination-process.ts";
-import { EARLIER_GENERATIONS, type PlayerArguments, QUEUE, type Report } from "./report.ts";
+import { EARLIER_GENERATIONS, type PlayerArguments, type Report } from "./report.ts";
 
 /** What is told of any of the store's answers. */
 interface Answer {
@@ -24,14 +24,18 @@ const CALL = { timeoutMs: 5_000 };
 const LOOK_EVERY_MS = 20;
 
 const world = systemWorld();
-const { who, store: path, destination, wakePid } = JSON.parse(process.argv[2] ?? "{}") as PlayerArguments;
-const store = sqlite(path);
+const part = JSON.parse(process.argv[2] ?? "{}") as PlayerArguments;
+const { who, queue, destination, wakePid } = part;
+const store = await storeAt(part.store, { create: true });
 
 async function playA(): Promise<void> {
-  for (let generation = 1; generation <= EARLIER_GENERATIONS; generation++) {
-    await settle(await claimed(), "release");
+  let generation = 0;
+  for (let n = 1; n <= EARLIER_GENERATIONS; n++) {
+    const run = await claimed();
+    generation = run.token.generation;
+    await settle(run, "release");
   }
-  await report({ step: "given-back", outcome: "applied", generation: EARLIER_GENERATIONS });
+  await report({ step: "given-back", outcome: "applied", generation });
 
   const run = await claimed();
   await reportClaim(run);
@@ -67,7 +71,7 @@ async function playB(): Promise<void> {
 async function claimed(): Promise<ClaimedJob> {
   const owner = world.ids.owner();
   for (;;) {
-    const { jobs } = await store.claim({ owner, queues: [QUEUE], limit: 1, takeover: true }, CALL);
+    const { jobs } = await store.claim({ owner, queues: [queue], limit: 1, takeover: true }, CALL);
     if (jobs[0] !== undefined) return jobs[0];
     await world.timers.sleep(LOOK_EVERY_MS);
   }

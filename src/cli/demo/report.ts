@@ -1,5 +1,7 @@
 /** What the processes of the demo tell its narrator. */
 
+import type { StoreLocation } from "../store-url.ts";
+
 export type Who = "A" | "B";
 
 export type Step =
@@ -34,13 +36,15 @@ export interface Report {
 
 /** The story's constants. Short, so that the reader waits for one lease only; everything else is immediate. */
 export const LEASE_MS = 1_500;
-export const QUEUE = "credit-account";
-/** The first claim of the story itself has the number after these. */
+export const JOB = "credit-account";
+/** The first claim of the story itself has the number after these; they are 1 to 6 in a store without a raised floor. */
 export const EARLIER_GENERATIONS = 6;
 
 export interface PlayerArguments {
   readonly who: Who;
-  readonly store: string;
+  readonly store: StoreLocation;
+  /** The demo's own: other jobs of the store are none of its business. */
+  readonly queue: string;
   readonly destination: string;
   /** B only: the process to wake should the narrator be killed while A is frozen. */
   readonly wakePid?: number;

@@ -8,9 +8,10 @@ import { type JobId, jobLine } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { Store } from "../../stores/store.ts";
+import type { StoreLocation } from "../store-url.ts";
 import type { Cast } from "./cast.ts";
 import type { Decision, DestinationFacts } from "./destination-process.ts";
-import { EARLIER_GENERATIONS, LEASE_MS, QUEUE, type Report, type Who } from "./report.ts";
+import { EARLIER_GENERATIONS, JOB, LEASE_MS, type Report, type Who } from "./report.ts";
 
 export interface Told {
   /** Since the beginning, ms. */
@@ -38,7 +39,8 @@ export interface Story {
 
 export interface Stage {
   readonly store: Store;
-  readonly storePath: string;
+  /** Where its players find the same store. */
+  readonly location: StoreLocation;
   readonly destinationPath: string;
   readonly cast: Cast;
   readonly world: World;
@@ -47,8 +49,6 @@ export interface Stage {
 
 const CALL = { timeoutMs: 5_000 };
 const CENTS = 1_999;
-const A_GENERATION = EARLIER_GENERATIONS + 1;
-const B_GENERATION = A_GENERATION + 1;
 
 export async function play(stage: Stage): Promise<Story> {
   const { store, cast, world } = stage;
@@ -56,16 +56,17 @@ export async function play(stage: Stage): Promise<Story> {
   const say = (who: Told["who"], text: string, refused = false): void =>
     stage.tell({ atMs: world.clock.monotonicMs() - beganMs, who, text, refused });
 
-  const jobId = await enqueueJob(store, world);
+  const jobId = world.ids.jobId();
+  const queue = `${JOB}-${jobId}`;
+  await enqueueJob(store, jobId, queue);
   say("job", `${jobId} is enqueued: credit account 42 with ${CENTS} cents, lease ${LEASE_MS} ms.`);
   const destination = await cast.startDestination(stage.destinationPath);
+  const place = { store: stage.location, queue, destination };
 
-  const a = cast.startPlayer({ who: "A", store: stage.storePath, destination });
-  await a.hear("given-back");
-  say(
-    "A",
-    `claims the job and gives it back ${EARLIER_GENERATIONS} times: generations 1 to ${EARLIER_GENERATIONS}.`,
-  );
+  const a = cast.startPlayer({ who: "A", ...place });
+  const { generation: last } = await a.hear("given-back");
+  const first = last - EARLIER_GENERATIONS + 1;
+  say("A", `claims the job and gives it back ${EARLIER_GENERATIONS} times: generations ${first} to ${last}.`);
   const aClaim = await a.hear("claimed");
   say("A", `claims it at generation ${aClaim.generation}.`);
   const aPayment = await a.hear("paid");
@@ -76,7 +77,7 @@ export async function play(stage: Stage): Promise<Story> {
   await a.hear("freezing");
   say("A", "is about to write to the account, and is frozen (SIGSTOP). It does not know.");
 
-  const b = cast.startPlayer({ who: "B", store: stage.storePath, destination, wakePid: a.pid });
+  const b = cast.startPlayer({ who: "B", ...place, wakePid: a.pid });
   const bClaim = await b.hear("claimed");
   const { previous } = bClaim;
   say(
@@ -114,16 +115,24 @@ export async function play(stage: Stage): Promise<Story> {
   if (job === undefined) throw new Error(`The job ${jobId} is not in the store.`);
   const journal = await store.journal(jobLine(jobId), CALL);
   const facts = (await (await fetch(`${destination}/facts`)).json()) as DestinationFacts;
+  const ofA = last + 1;
+  const ofB = last + 2;
+  const isRefused = (report: Report, outcome: string): boolean =>
+    report.outcome === outcome && report.generation === ofA && report.current === ofB;
+  const journalHas = (operation: string): boolean =>
+    journal.some(
+      (entry) =>
+        entry.kind === "refused" &&
+        entry.operation === operation &&
+        entry.generation === ofA &&
+        entry.current === ofB,
+    );
   const checks = [
-    check(`A holds generation ${A_GENERATION}`, aClaim.generation === A_GENERATION, aClaim.generation),
-    check(`B holds generation ${B_GENERATION}`, bClaim.generation === B_GENERATION, bClaim.generation),
+    check(`A holds generation ${ofA}`, aClaim.generation === ofA, aClaim.generation),
+    check(`B holds generation ${ofB}`, bClaim.generation === ofB, bClaim.generation),
     check("A's renewal was refused as stale", isRefused(renewal, "stale"), renewal),
     check("A's completion was refused as stale", isRefused(completion, "stale"), completion),
-    check(
-      `A's write was refused, because ${A_GENERATION} < ${B_GENERATION}`,
-      isRefused(write, "refused"),
-      write,
-    ),
+    check(`A's write was refused, because ${ofA} < ${ofB}`, isRefused(write, "refused"), write),
     check(
       "A's repeated payment was answered from the first one's record",
       repeated.outcome === "replayed" && repeated.receipt === aPayment.receipt,
@@ -141,8 +150,8 @@ export async function play(stage: Stage): Promise<Story> {
     ),
     check(
       "the journal has both refusals with both generations, and one end",
-      journalHas(journal, "renew") &&
-        journalHas(journal, "complete") &&
+      journalHas("renew") &&
+        journalHas("complete") &&
         journal.filter(({ kind }) => kind === "completed").length === 1,
       journal.map(({ kind }) => kind).join(" "),
     ),
@@ -150,15 +159,14 @@ export async function play(stage: Stage): Promise<Story> {
   return { job, journal, decisions: facts.decisions, checks };
 }
 
-async function enqueueJob(store: Store, world: World): Promise<JobId> {
-  const jobId = world.ids.jobId();
+async function enqueueJob(store: Store, jobId: JobId, queue: string): Promise<void> {
   await store.enqueue(
     [
       {
         jobId,
         mayRepeat: false,
-        name: QUEUE,
-        queue: QUEUE,
+        name: JOB,
+        queue,
         priority: 0,
         due: { delayMs: 0 },
         leaseMs: LEASE_MS,
@@ -172,7 +180,6 @@ async function enqueueJob(store: Store, world: World): Promise<JobId> {
     ],
     CALL,
   );
-  return jobId;
 }
 
 function answered(report: Report): string {
@@ -187,22 +194,8 @@ function refusalText(what: string, report: Report): string {
   return `${what} refused as ${report.outcome}${reason}: generation ${report.generation}, the current one is ${report.current}.`;
 }
 
-function isRefused(report: Report, outcome: string): boolean {
-  return report.outcome === outcome && report.generation === A_GENERATION && report.current === B_GENERATION;
-}
-
 function decided(facts: DestinationFacts, outcome: Decision["outcome"]): number {
   return facts.decisions.filter((decision) => decision.outcome === outcome).length;
-}
-
-function journalHas(journal: readonly JournalEntry[], operation: string): boolean {
-  return journal.some(
-    (entry) =>
-      entry.kind === "refused" &&
-      entry.operation === operation &&
-      entry.generation === A_GENERATION &&
-      entry.current === B_GENERATION,
-  );
 }
 
 function check(what: string, ok: boolean, seen: unknown): Check {

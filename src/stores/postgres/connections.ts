@@ -102,8 +102,10 @@ export class Connections {
     if (this.#closed) return;
     this.#closed = true;
     // A connection that has lost its server says goodbye into the void, and would be waited for for ever.
-    if (andPool) await Promise.race([this.#pool.end(), this.#world.timers.sleep(CLOSE_WITHIN_MS)]);
-    else this.#pool.removeListener("error", this.#onIdleError);
+    if (!andPool) return void this.#pool.removeListener("error", this.#onIdleError);
+    const over = new AbortController(); // what is left of the wait would keep the process, or its thread, alive
+    const ended = this.#pool.end().finally(() => over.abort());
+    await Promise.race([ended, this.#world.timers.sleep(CLOSE_WITHIN_MS, over.signal)]);
   }
 
   async #repeated<T>(call: Call, attempt: (use: Use) => Promise<T>): Promise<T> {
@@ -177,9 +179,18 @@ export class Connections {
 
   #inTime<T>(call: Call, work: Promise<T>, late: () => unknown): Promise<T> {
     return new Promise((resolve, reject) => {
+      let answered = false;
       const leftMs = Math.max(0, call.deadlineMs - this.#world.clock.monotonicMs());
-      const timer = this.#world.timers.after(leftMs, () => reject(late()));
-      work.then(resolve, reject).finally(() => timer.cancel());
+      const timer = this.#world.timers.after(leftMs, () => {
+        // A process that was stopped for longer than this finds the answer waiting, which is read in this turn.
+        this.#world.timers.nextTurn(() => {
+          if (!answered) reject(late());
+        });
+      });
+      work.then(resolve, reject).finally(() => {
+        answered = true;
+        timer.cancel();
+      });
     });
   }
 }

@@ -53,7 +53,7 @@ import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
 import { type Sql, Texts } from "./statements.ts";
 import { Sweep } from "./sweep.ts";
-import { callersStatements } from "./transaction.ts";
+import { callersTransaction } from "./transaction.ts";
 import { findLease } from "./transition.ts";
 
 /** The store for many machines: one PostgreSQL schema. */
@@ -134,14 +134,13 @@ export class PostgresStore implements Store {
     options: CallOptions,
   ): Promise<readonly EnqueueAnswer[]> {
     const [connections] = await this.#begin("enqueue", options);
-    const sql = await callersStatements(tx, this.#texts);
+    const sql = await callersTransaction(tx, this.#texts);
     if (jobs.length === 0) return [];
     // In the caller's transaction too: a pool with one connection has no other to spare.
     const missing = [...new Set(jobs.map(({ queue }) => queue))].filter((name) => !this.#queues.has(name));
     if (missing.length > 0) await sql.rows("add queues", [JSON.stringify(missing)]);
     const answers = await enqueue(sql, jobs);
-    const [transaction] = await sql.rows<{ id: string }>("transaction id");
-    void whenCommitted(connections, this.#world, transaction?.id ?? "", () => this.#dueNow()).catch(() => {});
+    void whenCommitted(connections, this.#world, sql.id, () => this.#dueNow()).catch(() => {});
     return answers;
   }
 

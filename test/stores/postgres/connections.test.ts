@@ -1,5 +1,6 @@
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { systemWorld } from "../../../src/clock/system.ts";
 import { InvalidArgumentError, StoreUnusableError, UnknownOutcomeError } from "../../../src/errors.ts";
 import { postgres } from "../../../src/stores/postgres/index.ts";
 import type { Store } from "../../../src/stores/store.ts";
@@ -83,6 +84,35 @@ optional("connections to PostgreSQL 18", missingPostgres(18), () => {
       await wokenBy(store, () => world.store.enqueue([newJob()], CALL));
       await store.close();
       expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    });
+
+    it("takes the answer that came while its process was stopped beyond the deadline", async () => {
+      const world = await worldOf(18);
+      const store = storeOn(world);
+      await store.nowMs(CALL); // there is a connection now, and it is idle
+      const deadlineMs = performance.now() + 1_000;
+      const asking = store.nowMs({ timeoutMs: 1_000 });
+      const told = expect(asking).resolves.toBeGreaterThan(0);
+      for (let n = 0; n < 3; n += 1) await new Promise<void>((resolve) => timers.nextTurn(resolve));
+      // It is sent; nothing of this process runs until well after its deadline.
+      while (performance.now() < deadlineMs + 50);
+      await told;
+    });
+
+    it("leaves no timer behind that would keep the process alive when it has closed", async () => {
+      const world = await worldOf(18);
+      const system = systemWorld();
+      const waiting = new Set<number>();
+      const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+        waiting.add(ms);
+        await system.timers.sleep(ms, signal);
+        waiting.delete(ms);
+      };
+      const store = storeOn(world, { world: { ...system, timers: { ...system.timers, sleep } } });
+      await store.nowMs(CALL);
+      await store.close();
+      await new Promise<void>((resolve) => timers.nextTurn(resolve));
+      expect([...waiting]).toEqual([]);
     });
 
     it("does not care what the caller has taught pg about types", async () => {

@@ -94,11 +94,13 @@ update {schema}.job j
  where j.job_id = $1::text::uuid and j.generation = 0 and j.owner is null;
 
 -- name: callers transaction
--- Inside a transaction now() is its beginning, which lies before this statement; outside the two are one moment.
-select now() <> statement_timestamp() as open, to_regclass('{schema}.job') is not null as known;
+-- Gives the transaction its id, which it would get from the first insert anyway.
+select pg_current_xact_id()::text as id, to_regclass('{schema}.job') is not null as known;
 
--- name: transaction id
-select pg_current_xact_id()::text as id;
+-- name: is still the transaction    $1 id
+-- Without an open transaction each statement has one of its own, and another id. Times would not tell them apart: with
+-- parameters, or by name, a statement of its own begins later than its transaction too.
+select pg_current_xact_id()::text = $1::text as same;
 
 -- name: transaction status    $1 id
 select pg_xact_status($1::text::xid8) as status;
