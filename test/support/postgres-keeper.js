@@ -2,9 +2,10 @@
 // ended. Arguments: initdb, postgres, the server's folder, the run's process id.
 
 import { spawn, spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { freePort, isAlive, unprivileged } from "./keeping.js";
 
 const [, , initdb = "", postgres = "", home = "", parent = ""] = process.argv;
 const data = join(home, "data");
@@ -14,8 +15,7 @@ process.on("exit", (code) => {
   if (code !== 0) writeFileSync(join(home, "failed"), String(code));
 });
 
-// PostgreSQL refuses to run as root.
-const user = process.geteuid?.() === 0 ? nobody() : {};
+const user = unprivileged();
 mkdirSync(data, { mode: 0o700 });
 if (user.uid !== undefined) chownSync(data, user.uid, user.gid ?? user.uid);
 const env = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
@@ -52,26 +52,6 @@ setInterval(() => {
 while (!(await accepts(port))) await new Promise((resolve) => setTimeout(resolve, 10));
 writeFileSync(join(home, "url"), `postgres://postgres@127.0.0.1:${port}/postgres`);
 
-/** @returns {{ uid?: number, gid?: number }} a user without rights that every Unix has */
-function nobody() {
-  const line = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .find((entry) => entry.startsWith("nobody:"));
-  const [, , uid, gid] = (line ?? "nobody:x:65534:65534").split(":").map(Number);
-  return { uid: uid ?? 65534, gid: gid ?? 65534 };
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
-}
-
 /**
  * Whether the server speaks: to a request for encryption it answers with one letter.
  *
@@ -89,14 +69,4 @@ function accepts(port) {
     socket.on("error", () => resolve(false));
     socket.on("end", () => resolve(false));
   });
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
-  }
 }

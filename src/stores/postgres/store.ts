@@ -71,6 +71,8 @@ export class PostgresStore implements Store {
   #connections: Promise<Connections> | undefined;
   #opening: Promise<Connections> | undefined;
   #closed = false;
+  /** Notifications were found not to arrive; once is enough to try, and to warn. */
+  #isDeaf = false;
 
   constructor(options: PostgresOptions, schema: string, renewalThread: RenewalThreadSpec | undefined) {
     this.#options = options;
@@ -398,25 +400,34 @@ export class PostgresStore implements Store {
       const [connections, call] = await this.#begin("wake", { timeoutMs: 5_000 }, false);
       await connections.on(call).rows("wake", [name, payload]);
     };
+    const serverProcess = async (): Promise<number> => {
+      const [connections, call] = await this.#begin("look at the connection", { timeoutMs: 5_000 }, false);
+      const [row] = await connections.on(call).rows<{ pid: number }>("server process");
+      return row?.pid ?? 0;
+    };
     const listen = (onWake: () => void): Channel | undefined =>
-      this.#options.listen === false
+      this.#options.listen === false || this.#isDeaf
         ? undefined
         : new Channel({
             name,
             world: this.#world,
             connect: () => listeningConnection(this.#options),
             notify,
+            serverProcess,
             onWake: (payload) => {
               if (payload === mine) return; // whoever sleeps here was woken by hand
               this.#hints.forget();
               onWake();
             },
-            onUseless: () =>
+            onUseless: () => {
+              if (this.#isDeaf) return;
+              this.#isDeaf = true;
               process.emitWarning(
                 `${this.description}: notifications do not arrive, so new jobs are found by polling alone. ` +
                   "Behind a pooler, give `listen` the server's own address.",
                 { code: "LEASEHOLD_NO_NOTIFICATIONS" },
-              ),
+              );
+            },
           });
     return new Bell({ world: this.#world, notify: () => notify(mine), listen });
   }

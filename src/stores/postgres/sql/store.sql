@@ -38,3 +38,6 @@ update {schema}.store
 -- name: wake    $1 channel  $2 payload
 -- Nothing else is written here, so nobody needs to wait for a disk.
 select set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text);
+
+-- name: server process
+select pg_backend_pid() as pid;
