@@ -8,15 +8,21 @@ import { cli, file, folder } from "./support.ts";
 /** Server connections behind the pooler, for two processes that would open six each. */
 const FEW = 2;
 
-/** Two of the handlers block their loop for two leases: only a renewal thread can keep those. */
+/** One handler blocks its loop for longer than a lease, once the renewal thread is at work: it alone can keep that. */
 const JOBS = `
 import { defineJob } from "leasehold";
 export const step = defineJob({
   name: "step",
-  leaseMs: 1_500,
-  run({ input }) {
-    const nobodyRings = new Int32Array(new SharedArrayBuffer(4));
-    if (input.n % 100 === 0) Atomics.wait(nobodyRings, 0, 0, 3_000);
+  leaseMs: 3_000,
+  async run({ input, lease, signal }) {
+    if (input.n !== 0) return;
+    for (let beforeMs = 0, nowMs = lease.remainingMs(); beforeMs === 0 || nowMs <= beforeMs; ) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      signal.throwIfAborted();
+      beforeMs = nowMs;
+      nowMs = lease.remainingMs();
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_500);
   },
 });
 `;

@@ -147,7 +147,7 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
     async tooNew() {
       const where = otherSchema("later");
       await open(where).open();
-      await query(`update ${where}.store set schema_version = 999`);
+      await query(`update ${where}.store set schema_version = 999, works_with = 999`);
       return open(where);
     },
     async close() {
