@@ -20,7 +20,7 @@ const TRY_FOR_MS = 60_000;
 /** Between two tries, ms: this much, and four times as much again at random. */
 const RETRY_MS = 50;
 
-const OLDEST_SERVER = 150_000;
+export const OLDEST_SERVER = 150_000;
 
 interface Found {
   /** 0 when there is none. */
@@ -95,42 +95,20 @@ export class Migrator {
       await sql.exec(`set local lock_timeout = ${OTHER_MIGRATION_MS}`);
       await sql.rows("exclude other migrations", [`leasehold ${this.#schema}`]);
       await sql.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-      for (const migration of this.#pendingIn(await this.#lookIn(sql))) await sql.exec(migration.sql);
+      for (const migration of this.#pendingIn(await look(sql, this.#schema, this.#store)))
+        await sql.exec(migration.sql);
     });
   }
 
   /** What is there, whether this version can work with it or not. */
   look(): Promise<Found> {
     const call = this.#connections.call("look at the schema", LOOK_TIMEOUT_MS, false);
-    return this.#lookIn(this.#connections.on(call));
+    return look(this.#connections.on(call), this.#schema, this.#store);
   }
 
   /** The schema of this version. */
   get newest(): number {
     return this.#migrations.at(-1)?.version ?? 0;
-  }
-
-  async #lookIn(sql: Sql): Promise<Found> {
-    const [row] = await sql.rows<{ server: number; has_schema: boolean; has_store: boolean }>(
-      "what is there",
-      [this.#schema],
-    );
-    if (row === undefined || row.server < OLDEST_SERVER) {
-      throw new StoreUnusableError(
-        `${this.#store} is a PostgreSQL of version ${(row?.server ?? 0) / 10_000}.`,
-        {
-          next: "Use PostgreSQL 15 or newer.",
-        },
-      );
-    }
-    const [store] = row.has_store
-      ? await sql.rows<{ version: number; works_with: number }>("schema version")
-      : [];
-    return {
-      version: store?.version ?? 0,
-      worksWith: store?.works_with ?? 0,
-      hasSchema: row.has_schema,
-    };
   }
 
   #pendingIn({ version: found, worksWith, hasSchema }: Found): readonly Migration[] {
@@ -141,4 +119,28 @@ export class Migrator {
     // Making it asks for a right on the database that the owner of the schema need not have.
     return [{ ...first, sql: `create schema ${quoted(this.#schema)};\n\n${first.sql}` }, ...others];
   }
+}
+
+/**
+ * What stands in the schema; nothing is changed.
+ *
+ * @param store for messages
+ */
+export async function look(sql: Sql, schema: string, store: string): Promise<Found> {
+  const [row] = await sql.rows<{ server: number; has_schema: boolean; has_store: boolean }>("what is there", [
+    schema,
+  ]);
+  if (row === undefined || row.server < OLDEST_SERVER) {
+    throw new StoreUnusableError(`${store} is a PostgreSQL of version ${(row?.server ?? 0) / 10_000}.`, {
+      next: "Use PostgreSQL 15 or newer.",
+    });
+  }
+  const [found] = row.has_store
+    ? await sql.rows<{ version: number; works_with: number }>("schema version")
+    : [];
+  return {
+    version: found?.version ?? 0,
+    worksWith: found?.works_with ?? 0,
+    hasSchema: row.has_schema,
+  };
 }

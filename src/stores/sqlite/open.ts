@@ -149,7 +149,7 @@ function notedBootId(statements: Statements): string | null {
 }
 
 /** Linux tells one boot from another; elsewhere nothing dependable does, and the floor is the operator's to raise. */
-function currentBootId(): string | undefined {
+export function currentBootId(): string | undefined {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   } catch {
