@@ -86,6 +86,7 @@ export const staleInCompany: readonly ConformanceTest[] = [
     await other.commit();
     const [mine, late] = await waiting;
     assert.equal(mine[0]?.outcome, "applied");
-    assertHas(late[0], { outcome: "stale", generation: 2, state: "completed" });
+    // Which of the two came first is not said: a store with several connections has no order between them.
+    assertHas(late[0], { outcome: "stale", generation: 2 });
   }),
 ];

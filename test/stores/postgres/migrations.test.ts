@@ -149,8 +149,9 @@ for (const version of POSTGRES_VERSIONS) {
     describe("code of an earlier schema", () => {
       it("opens a later one that works with it, warns once, and has nothing to migrate", async () => {
         const world = await newWorld(version);
-        await world.migrate(world.later(1, 1, ""));
         const heard = warnings();
+        await world.open().open(); // its own schema is nothing to warn of
+        await world.migrate(world.later(1, 1, ""));
         const store = world.open();
         await store.enqueue([newJob()], CALL);
         expect(await claimAll(store, ids.owner())).toHaveLength(1);
