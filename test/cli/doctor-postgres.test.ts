@@ -4,7 +4,7 @@ import type { Finding } from "../../src/stores/doctor.ts";
 import { postgres } from "../../src/stores/postgres/index.ts";
 import { optional } from "../support/optional.ts";
 import { missingPooler, pgbouncer } from "../support/pgbouncer.ts";
-import { missingPostgres, postgresServer } from "../support/postgres-server.ts";
+import { missingOwnPostgres, postgresServer } from "../support/postgres-server.ts";
 import { cli, cliJson, folder } from "./support.ts";
 
 interface Report {
@@ -69,7 +69,7 @@ function found({ findings }: Report, check: string): Finding | undefined {
   return findings.find((finding) => finding.check === check);
 }
 
-optional("leasehold doctor on PostgreSQL 18", missingPostgres(18), () => {
+optional("leasehold doctor on PostgreSQL 18", missingOwnPostgres(18), () => {
   describe("a store on a healthy server", () => {
     it("is found well, a line for each check, and nothing is changed", async () => {
       const world = await newWorld();

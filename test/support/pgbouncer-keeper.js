@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { freePort, isAlive, unprivileged } from "./keeping.js";
 
 const [, , home = "", server = "", size = "", parent = ""] = process.argv;
-const { hostname, port: serverPort, username } = new URL(server);
+const { hostname, port: serverPort, username, password } = new URL(server);
+const secret = password === "" ? "" : ` password='${decodeURIComponent(password).replaceAll("'", "''")}'`;
 
 writeFileSync(join(home, "keeper"), String(process.pid));
 process.on("exit", (code) => {
@@ -29,7 +30,7 @@ const settings = {
 };
 const ini = [
   "[databases]",
-  `* = host=${hostname} port=${serverPort} user=${username}`,
+  `* = host=${hostname} port=${serverPort} user=${username}${secret}`,
   "[pgbouncer]",
   ...Object.entries(settings).map(([name, value]) => `${name} = ${value}`),
   "",

@@ -31,6 +31,11 @@ export function missingPostgres(version: PostgresVersion): string | undefined {
     : "run `npm ci --prefix test/postgres-servers`";
 }
 
+/** The same for tests that say how the server is to be set up. */
+export function missingOwnPostgres(version: PostgresVersion): string | undefined {
+  return GIVEN === undefined ? missingPostgres(version) : "unset LEASEHOLD_TEST_POSTGRES for it";
+}
+
 /** The main file of the package that holds the server's programs for this platform. */
 function packageOf(version: PostgresVersion): string | undefined {
   const platform = process.platform === "win32" ? "windows" : process.platform;
