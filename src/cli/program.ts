@@ -6,6 +6,7 @@ import { batch } from "./commands/batch.ts";
 import { cancel } from "./commands/cancel.ts";
 import { deleteJobs } from "./commands/delete.ts";
 import { demo } from "./commands/demo.ts";
+import { doctor } from "./commands/doctor.ts";
 import { enqueue } from "./commands/enqueue.ts";
 import { list } from "./commands/list.ts";
 import { migrate } from "./commands/migrate.ts";
@@ -40,6 +41,7 @@ export function makeProgram(): Command {
     withLease,
     migrate,
     raiseFloor,
+    doctor,
     demo,
   ]) {
     define(program);

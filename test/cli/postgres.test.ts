@@ -30,6 +30,20 @@ optional("the command line on PostgreSQL 18", missingPostgres(18), () => {
       const dry = await cli(["migrate", "--dry-run", "--store", store], { cwd });
       expect(dry.stdout).toMatch(/^-- schema 1\n[\s\S]*create table "cli_\w+"\.job/);
       expect((await cli(["migrate", "--store", store], { cwd })).stdout).toMatch(/schema 1 applied/);
+      const again = await cli(["migrate", "--dry-run", "--store", store], { cwd });
+      expect(again).toMatchObject({ code: 0, stdout: "", stderr: expect.stringMatching(/up to date/) });
+      expect((await cli(["raise-floor", "--store", store], { cwd })).code).toBe(0);
+    });
+
+    it("prints the whole of a migration: run by hand it makes a store that has nothing left to migrate", async () => {
+      const store = await newAddress();
+      const cwd = folder();
+      const { stdout: sql } = await cli(["migrate", "--dry-run", "--store", store], { cwd });
+      const byHand = new pg.Client({ connectionString: await postgresServer(18, inject("servers")) });
+      await byHand.connect();
+      await byHand.query(sql);
+      await byHand.end();
+      expect((await cli(["migrate", "--store", store], { cwd })).stdout).toMatch(/was up to date/);
       expect((await cli(["raise-floor", "--store", store], { cwd })).code).toBe(0);
     });
 

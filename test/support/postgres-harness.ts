@@ -6,6 +6,7 @@ import type { Store } from "../../src/stores/store.ts";
 import type { Competitor, ConformanceHarness, ConformanceWorld } from "../../src/testing/index.ts";
 import { startCompetitor } from "./competitor.ts";
 import { type FreezableProxy, freezableProxy } from "./frozen-proxy.ts";
+import { pgbouncer } from "./pgbouncer.ts";
 import { type PostgresVersion, postgresServer } from "./postgres-server.ts";
 import { withShiftedClock } from "./shifted-clock.ts";
 
@@ -29,14 +30,18 @@ async function asideOn(url: string): Promise<pg.Client> {
 /** One schema of its own on the shared server, and every handle on it that a test asked for. */
 export interface PostgresWorld extends ConformanceWorld {
   readonly url: string;
+  /** Where the server itself is, whatever stands before it. */
+  readonly direct: string;
   readonly schema: string;
   /** For what a test does beside the store. */
   query(text: string, params?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-export async function postgresWorld(version: PostgresVersion): Promise<PostgresWorld> {
-  const url = await postgresServer(version, inject("servers"));
-  const aside = await asideOn(url);
+/** @param size with it the stores and the callers' transactions go through a pooler with so many server connections */
+export async function postgresWorld(version: PostgresVersion, size?: number): Promise<PostgresWorld> {
+  const direct = await postgresServer(version, inject("servers"));
+  const url = size === undefined ? direct : await pgbouncer(version, size, inject("servers"));
+  const aside = await asideOn(direct);
   schemas += 1;
   const used = emptied.get(url)?.pop();
   const schema = used ?? `test_${process.pid}_${schemas}`;
@@ -85,6 +90,7 @@ export async function postgresWorld(version: PostgresVersion): Promise<PostgresW
 
   return {
     url,
+    direct,
     schema,
     query,
     store,
@@ -141,7 +147,7 @@ export async function postgresWorld(version: PostgresVersion): Promise<PostgresW
     async tooNew() {
       const where = otherSchema("later");
       await open(where).open();
-      await query(`update ${where}.store set schema_version = 999`);
+      await query(`update ${where}.store set schema_version = 999, works_with = 999`);
       return open(where);
     },
     async close() {
@@ -155,6 +161,6 @@ export async function postgresWorld(version: PostgresVersion): Promise<PostgresW
   };
 }
 
-export function postgresHarness(version: PostgresVersion): ConformanceHarness {
-  return { open: () => postgresWorld(version), timePrecisionMs: 1, gaps: [] };
+export function postgresHarness(version: PostgresVersion, size?: number): ConformanceHarness {
+  return { open: () => postgresWorld(version, size), timePrecisionMs: 1, gaps: [] };
 }

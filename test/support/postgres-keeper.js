@@ -1,12 +1,12 @@
 // Makes and runs one throw-away server, and ends it when told to or when the run that it belongs to is gone, however that
-// ended. Arguments: initdb, postgres, the server's folder, the run's process id.
+// ended. Arguments: initdb, postgres, the server's folder, the run's process id, and `durable` for a server as users have it.
 
 import { spawn, spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort, isAlive, unprivileged } from "./keeping.js";
 
-const [, , initdb = "", postgres = "", home = "", parent = ""] = process.argv;
+const [, , initdb = "", postgres = "", home = "", parent = "", kind] = process.argv;
 const data = join(home, "data");
 
 writeFileSync(join(home, "keeper"), String(process.pid));
@@ -14,8 +14,7 @@ process.on("exit", (code) => {
   if (code !== 0) writeFileSync(join(home, "failed"), String(code));
 });
 
-// PostgreSQL refuses to run as root.
-const user = process.geteuid?.() === 0 ? nobody() : {};
+const user = unprivileged();
 mkdirSync(data, { mode: 0o700 });
 if (user.uid !== undefined) chownSync(data, user.uid, user.gid ?? user.uid);
 const env = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
@@ -28,14 +27,15 @@ const made = spawnSync(
 if (made.status !== 0) process.exit(1);
 
 const port = await freePort();
-// Durability is not what these tests are about.
+// Durability is not what most tests are about.
+const durability = kind === "durable" ? "on" : "off";
 const settings = {
   listen_addresses: "127.0.0.1",
   port,
   unix_socket_directories: "",
-  fsync: "off",
-  full_page_writes: "off",
-  synchronous_commit: "off",
+  fsync: durability,
+  full_page_writes: durability,
+  synchronous_commit: durability,
   max_connections: 200,
 };
 const server = spawn(
@@ -49,54 +49,11 @@ setInterval(() => {
   if (!isAlive(Number(parent))) server.kill("SIGQUIT");
 }, 500);
 
-while (!(await accepts(port))) await new Promise((resolve) => setTimeout(resolve, 10));
+while (!isReady()) await new Promise((resolve) => setTimeout(resolve, 10));
 writeFileSync(join(home, "url"), `postgres://postgres@127.0.0.1:${port}/postgres`);
 
-/** @returns {{ uid?: number, gid?: number }} a user without rights that every Unix has */
-function nobody() {
-  const line = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .find((entry) => entry.startsWith("nobody:"));
-  const [, , uid, gid] = (line ?? "nobody:x:65534:65534").split(":").map(Number);
-  return { uid: uid ?? 65534, gid: gid ?? 65534 };
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
-}
-
-/**
- * Whether the server speaks: to a request for encryption it answers with one letter.
- *
- * @param {number} port
- * @returns {Promise<boolean>}
- */
-function accepts(port) {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.on("connect", () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])));
-    socket.on("data", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on("error", () => resolve(false));
-    socket.on("end", () => resolve(false));
-  });
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
-  }
+/** The server says so in the eighth line of that file; before, it speaks already but lets nobody in. */
+function isReady() {
+  const file = join(data, "postmaster.pid");
+  return existsSync(file) && readFileSync(file, "utf8").split("\n")[7]?.trim() === "ready";
 }

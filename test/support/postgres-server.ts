@@ -31,6 +31,11 @@ export function missingPostgres(version: PostgresVersion): string | undefined {
     : "run `npm ci --prefix test/postgres-servers`";
 }
 
+/** The same for tests that say how the server is to be set up. */
+export function missingOwnPostgres(version: PostgresVersion): string | undefined {
+  return GIVEN === undefined ? missingPostgres(version) : "unset LEASEHOLD_TEST_POSTGRES for it";
+}
+
 /** The main file of the package that holds the server's programs for this platform. */
 function packageOf(version: PostgresVersion): string | undefined {
   const platform = process.platform === "win32" ? "windows" : process.platform;
@@ -44,14 +49,19 @@ function packageOf(version: PostgresVersion): string | undefined {
   }
 }
 
-/** The server's connection string, as its superuser. */
+/**
+ * The server's connection string, as its superuser.
+ *
+ * @param kind `durable`: one that waits for its disk, as users have it
+ */
 export async function postgresServer(
   version: PostgresVersion,
   servers: { readonly folder: string; readonly parent: number },
+  kind: "fast" | "durable" = "fast",
 ): Promise<string> {
   if (GIVEN !== undefined) return GIVEN;
-  const home = join(servers.folder, String(version));
-  if (isFirst(home)) await start(version, home, servers.parent);
+  const home = join(servers.folder, kind === "fast" ? String(version) : `${version}-${kind}`);
+  if (isFirst(home)) await start(version, home, servers.parent, kind);
   const deadlineMs = Date.now() + START_WITHIN_MS;
   while (!existsSync(join(home, "url"))) {
     if (existsSync(join(home, "failed")) || Date.now() > deadlineMs) {
@@ -74,13 +84,18 @@ function isFirst(home: string): boolean {
   }
 }
 
-async function start(version: PostgresVersion, home: string, parent: number): Promise<void> {
+async function start(
+  version: PostgresVersion,
+  home: string,
+  parent: number,
+  kind: "fast" | "durable",
+): Promise<void> {
   const file = packageOf(version);
   if (file === undefined) throw new Error(missingPostgres(version));
   const { initdb, postgres } = (await import(pathToFileURL(file).href)) as Binaries;
   const keeper = fileURLToPath(new URL("./postgres-keeper.js", import.meta.url));
   const log = openSync(join(home, "log"), "a");
-  spawn(process.execPath, [keeper, initdb, postgres, home, String(parent)], {
+  spawn(process.execPath, [keeper, initdb, postgres, home, String(parent), kind], {
     detached: true,
     stdio: ["ignore", log, log],
   }).unref();

@@ -104,7 +104,7 @@ export async function sqliteWorld(
       const file = join(folder, "later.db");
       const first = open(file);
       await first.open();
-      handle(file).exec("update leasehold_store set schema_version = 999");
+      handle(file).exec("update leasehold_store set schema_version = 999, works_with = 999");
       return open(file);
     },
     async close() {

@@ -32,6 +32,12 @@ export async function openPool(options: PostgresOptions): Promise<PgPool> {
   });
 }
 
+/** Not yet connected; gives up a statement that gets no answer. */
+export async function connectionTo(connectionString: string): Promise<PgConnection> {
+  const { Client } = await loadPg();
+  return new Client({ ...COMMON, connectionString, query_timeout: CONNECT_TIMEOUT_MS });
+}
+
 /** Not yet connected; undefined when there is no way to make one. */
 export async function listeningConnection(options: PostgresOptions): Promise<PgConnection> {
   const address = typeof options.listen === "string" ? options.listen : options.connectionString;

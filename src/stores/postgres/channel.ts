@@ -9,6 +9,8 @@ import type { PgConnection } from "./driver.ts";
 
 /** Within this time our own notification must have come back, ms. */
 const SELF_TEST_MS = 1_000;
+/** How often two connections are held against each other before they count as two. */
+const LOOKS = 3;
 /** A connection that has been silent for so long is asked for a sign of life, and has as long to give it, ms. */
 const PROBE_EVERY_MS = 15_000;
 /** Between two attempts to connect, ms: at first, and at most. */
@@ -21,6 +23,8 @@ export interface ChannelOptions {
   connect(): PgConnection | Promise<PgConnection>;
   /** Notifies the channel over another connection. */
   notify(payload: string): Promise<void>;
+  /** The process of the server that answers such another connection. */
+  serverProcess(): Promise<number>;
   /** Called for each notification, and whenever some may have been missed. */
   onWake(payload: string | undefined): void;
   /** Called once when notifications do not arrive here. */
@@ -47,23 +51,44 @@ export class Channel {
   }
 
   async #open(): Promise<void> {
+    let connection: PgConnection | undefined;
     try {
-      const connection = await this.#options.connect();
-      this.#connection = connection;
-      // Without a listener its end would end the process.
-      connection.on("error", () => this.#lost(connection));
-      connection.on("end", () => this.#lost(connection));
-      connection.on("notification", ({ payload }) => this.#heard(payload ?? ""));
-      await connection.connect();
-      await connection.query({ text: `listen ${this.#options.name}` });
-      if (this.#closed) return this.#drop();
-      this.#options.onWake(undefined);
-      this.#test = `?${Math.floor(this.#options.world.random.next() * 1e9)}`;
-      this.#after(SELF_TEST_MS, () => this.#giveUp());
-      await this.#options.notify(this.#test);
+      connection = await this.#options.connect();
+      await this.#listenOn(connection);
     } catch {
-      this.#lost(this.#connection);
+      this.#lost(connection);
     }
+  }
+
+  async #listenOn(connection: PgConnection): Promise<void> {
+    this.#connection = connection;
+    // Without a listener its end would end the process.
+    connection.on("error", () => this.#lost(connection));
+    connection.on("end", () => this.#lost(connection));
+    connection.on("notification", ({ payload }) => this.#heard(payload ?? ""));
+    await connection.connect();
+    // Not even tried there: LISTEN would stay with a connection that the pooler lends to others.
+    if (await this.#isShared(connection)) return this.#giveUp();
+    await connection.query({ text: `listen ${this.#options.name}` });
+    if (this.#closed) return this.#drop();
+    this.#options.onWake(undefined);
+    this.#test = `?${Math.floor(this.#options.world.random.next() * 1e9)}`;
+    this.#after(SELF_TEST_MS, () => this.#giveUp());
+    await this.#options.notify(this.#test);
+  }
+
+  /**
+   * Whether a pooler lends one server process to both connections in turn. It need not show, if others use it: then the
+   * self-test finds out. A connection that says the process's true number has it for itself.
+   */
+  async #isShared(connection: PgConnection): Promise<boolean> {
+    for (let n = 0; n < LOOKS; n += 1) {
+      const { rows } = await connection.query({ text: "select pg_backend_pid() as pid" });
+      const pid = Number(rows[0]?.pid);
+      if (pid === connection.processID) return false;
+      if (pid === (await this.#options.serverProcess())) return true;
+    }
+    return false;
   }
 
   #heard(payload: string): void {
@@ -96,8 +121,9 @@ export class Channel {
   }
 
   #giveUp(): void {
+    this.#timer?.cancel();
     this.#drop();
-    this.#options.onUseless();
+    if (!this.#closed) this.#options.onUseless();
   }
 
   #drop(): void {

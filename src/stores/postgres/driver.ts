@@ -42,6 +42,8 @@ export interface PgPool {
 
 /** A connection outside any pool, for listening. */
 export interface PgConnection extends PgClient {
+  /** The number of the server's process, as it was told when connecting; poolers make one up. */
+  readonly processID?: number | null;
   connect(): Promise<unknown>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;

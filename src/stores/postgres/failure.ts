@@ -28,6 +28,12 @@ export function forgotPrepared(error: unknown): boolean {
   return state === "26000" || state === "42P05" || state === "0A000";
 }
 
+/** A table, column or function that is not there: of our own statement, or as the cause of what was made of it. */
+export function namesWhatIsMissing(error: unknown): boolean {
+  const state = sqlState(error) ?? sqlState((error as { cause?: unknown } | null)?.cause) ?? "";
+  return /^(42P01|42703|42883|3F000)$/.test(state);
+}
+
 /** The member of a batch that carries a bad value must not spoil the others. */
 export function isBadValue(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? "");

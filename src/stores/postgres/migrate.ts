@@ -8,31 +8,60 @@ import type { Sql } from "./statements.ts";
 const LOOK_TIMEOUT_MS = 10_000;
 /** How long a migration may take: it may have to build an index, ms. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
-/** How long it waits for others' locks before it lets them pass and tries again, ms. */
-const LOCK_TIMEOUT_MS = 2_000;
+/** How long it waits for another process that migrates, ms; nobody else waits behind it. */
+const OTHER_MIGRATION_MS = 2_000;
+/**
+ * How long it waits for the lock of a table, ms: every worker waits behind it meanwhile, so that somebody's long
+ * transaction would stop them all. It gives way, and tries again.
+ */
+const LOCK_TIMEOUT_MS = 100;
 /** How long it tries, ms. */
 const TRY_FOR_MS = 60_000;
+/** Between two tries, ms: this much, and four times as much again at random. */
+const RETRY_MS = 50;
 
-const OLDEST_SERVER = 150_000;
+export const OLDEST_SERVER = 150_000;
+
+interface Found {
+  /** 0 when there is none. */
+  readonly version: number;
+  /** The oldest schema whose code can work with it. */
+  readonly worksWith: number;
+  readonly hasSchema: boolean;
+}
 
 export class Migrator {
   readonly #connections: Connections;
   readonly #schema: string;
   readonly #store: string;
   readonly #world: World;
+  readonly #migrations: readonly Migration[];
 
-  /** @param store for messages */
-  constructor(connections: Connections, schema: string, store: string, world: World) {
+  /**
+   * @param store for messages
+   * @param migrations those of this version; tests bring later ones
+   */
+  constructor(
+    connections: Connections,
+    schema: string,
+    store: string,
+    world: World,
+    migrations: readonly Migration[] = loadMigrations(schema),
+  ) {
     this.#connections = connections;
     this.#schema = schema;
     this.#store = store;
     this.#world = world;
+    this.#migrations = migrations;
   }
 
-  /** Changes nothing. */
+  /**
+   * Changes nothing.
+   *
+   * @throws {SchemaVersionError} when a newer leasehold has migrated the store to what this one cannot work with
+   */
   async pending(): Promise<readonly Migration[]> {
-    const call = this.#connections.call("look at the schema", LOOK_TIMEOUT_MS, false);
-    return this.#pendingIn((await this.#look(this.#connections.on(call))).version);
+    return this.#pendingIn(await this.look());
   }
 
   /**
@@ -40,23 +69,22 @@ export class Migrator {
    * it done.
    *
    * @param mayMigrate false: an older schema is refused
+   * @returns the schema that is there now; it may be newer than this version's
    */
-  async bringUpToDate(mayMigrate: boolean): Promise<void> {
-    const pending = await this.pending();
-    if (pending.length === 0) return;
-    if (!mayMigrate) {
-      const call = this.#connections.call("look at the schema", LOOK_TIMEOUT_MS, false);
-      const { version } = await this.#look(this.#connections.on(call));
-      throw new SchemaVersionError(version, pending.at(-1)?.version ?? 0, this.#store);
-    }
+  async bringUpToDate(mayMigrate: boolean): Promise<number> {
+    const found = await this.look();
+    const pending = this.#pendingIn(found);
+    if (pending.length === 0) return found.version;
+    if (!mayMigrate) throw new SchemaVersionError(found.version, this.newest, this.#store);
     const beganMs = this.#world.clock.monotonicMs();
     for (;;) {
       try {
-        return await this.#migrate();
+        await this.#migrate();
+        return this.newest;
       } catch (error) {
         const triedMs = this.#world.clock.monotonicMs() - beganMs;
         if (!(error instanceof StoreBusyError) || triedMs > TRY_FOR_MS) throw error;
-        await this.#world.timers.sleep(50 + 200 * this.#world.random.next());
+        await this.#world.timers.sleep(RETRY_MS * (1 + 4 * this.#world.random.next()));
       }
     }
   }
@@ -64,40 +92,55 @@ export class Migrator {
   #migrate(): Promise<void> {
     const call = this.#connections.call("migrate", MIGRATION_TIMEOUT_MS);
     return this.#connections.transaction(call, async (sql) => {
-      await sql.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await sql.exec(`set local lock_timeout = ${OTHER_MIGRATION_MS}`);
       await sql.rows("exclude other migrations", [`leasehold ${this.#schema}`]);
-      const { version, hasSchema } = await this.#look(sql);
-      // Making it asks for a right on the database that the owner of the schema need not have.
-      if (!hasSchema) await sql.exec(`create schema ${quoted(this.#schema)}`);
-      for (const migration of this.#pendingIn(version)) {
+      await sql.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      for (const migration of this.#pendingIn(await look(sql, this.#schema, this.#store)))
         await sql.exec(migration.sql);
-        await sql.rows("note schema version", [migration.version]);
-      }
     });
   }
 
-  async #look(sql: Sql): Promise<{ readonly version: number; readonly hasSchema: boolean }> {
-    const [row] = await sql.rows<{ server: number; has_schema: boolean; has_store: boolean }>(
-      "what is there",
-      [this.#schema],
-    );
-    if (row === undefined || row.server < OLDEST_SERVER) {
-      throw new StoreUnusableError(
-        `${this.#store} is a PostgreSQL of version ${(row?.server ?? 0) / 10_000}.`,
-        {
-          next: "Use PostgreSQL 15 or newer.",
-        },
-      );
-    }
-    const [store] = row.has_store ? await sql.rows<{ version: number }>("schema version") : [];
-    return { version: store?.version ?? 0, hasSchema: row.has_schema };
+  /** What is there, whether this version can work with it or not. */
+  look(): Promise<Found> {
+    const call = this.#connections.call("look at the schema", LOOK_TIMEOUT_MS, false);
+    return look(this.#connections.on(call), this.#schema, this.#store);
   }
 
-  /** @throws {SchemaVersionError} when a newer leasehold has migrated the store */
-  #pendingIn(found: number): readonly Migration[] {
-    const migrations = loadMigrations(this.#schema);
-    const known = migrations.at(-1)?.version ?? 0;
-    if (found > known) throw new SchemaVersionError(found, known, this.#store);
-    return migrations.filter(({ version }) => version > found);
+  /** The schema of this version. */
+  get newest(): number {
+    return this.#migrations.at(-1)?.version ?? 0;
   }
+
+  #pendingIn({ version: found, worksWith, hasSchema }: Found): readonly Migration[] {
+    if (worksWith > this.newest) throw new SchemaVersionError(found, this.newest, this.#store);
+    const pending = this.#migrations.filter(({ version }) => version > found);
+    const [first, ...others] = pending;
+    if (hasSchema || first === undefined) return pending;
+    // Making it asks for a right on the database that the owner of the schema need not have.
+    return [{ ...first, sql: `create schema ${quoted(this.#schema)};\n\n${first.sql}` }, ...others];
+  }
+}
+
+/**
+ * What stands in the schema; nothing is changed.
+ *
+ * @param store for messages
+ */
+export async function look(sql: Sql, schema: string, store: string): Promise<Found> {
+  const [row] = await sql.rows<{ server: number; has_schema: boolean; has_store: boolean }>("what is there", [
+    schema,
+  ]);
+  if (row === undefined || row.server < OLDEST_SERVER) {
+    throw new StoreUnusableError(`${store} is a PostgreSQL of version ${(row?.server ?? 0) / 10_000}.`, {
+      next: "Use PostgreSQL 15 or newer.",
+    });
+  }
+  const [found] = row.has_store
+    ? await sql.rows<{ version: number; works_with: number }>("schema version")
+    : [];
+  return {
+    version: found?.version ?? 0,
+    worksWith: found?.works_with ?? 0,
+    hasSchema: row.has_schema,
+  };
 }

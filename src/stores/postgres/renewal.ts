@@ -1,6 +1,7 @@
 /** What a renewer thread imports: a connection of its own that does nothing but renew (W2). */
 
 import type { RenewalStore } from "../store.ts";
+import { noWarnings } from "../warnings.ts";
 import { PostgresStore } from "./store.ts";
 
 /** @param options those of `RenewalThreadSpec`, as they came through to the thread */
@@ -13,6 +14,7 @@ export async function openRenewal(options: {
     { ...options, migrate: false, listen: false, maxConnections: 1 },
     options.schema,
     undefined,
+    noWarnings,
   );
   await store.open();
   return store;

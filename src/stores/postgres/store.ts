@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
-import { ClosedError, StoreBusyError } from "../../errors.ts";
+import { ClosedError, SchemaVersionError, StoreBusyError } from "../../errors.ts";
 import type { ControlAnswer, HealAnswer } from "../../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
@@ -29,6 +29,7 @@ import type {
   Transaction,
   Tx,
 } from "../store.ts";
+import { newerSchema, noNotifications, type Warn, warnings } from "../warnings.ts";
 import { describeAddress, listeningConnection, openPool } from "./address.ts";
 import { Bell } from "./bell.ts";
 import { completeWith } from "./body.ts";
@@ -39,6 +40,7 @@ import { type Call, Connections, type OpenTransaction } from "./connections.ts";
 import { type Ages, cancel, deleteJobs, heal, Pruner, retry, revoke } from "./control.ts";
 import { enqueue } from "./enqueue.ts";
 import { areNew, enqueueNew, type Told } from "./enqueue-new.ts";
+import { namesWhatIsMissing } from "./failure.ts";
 import { raiseFloor } from "./floor.ts";
 import { Hints } from "./hints.ts";
 import { readJournal } from "./journal.ts";
@@ -71,12 +73,21 @@ export class PostgresStore implements Store {
   /** Where this schema's wake-ups go, and what this process says there. */
   readonly #channel: Told;
   readonly #bell: Bell;
+  readonly #warn: Warn;
   #connections: Promise<Connections> | undefined;
   #opening: Promise<Connections> | undefined;
   #closed = false;
+  /** Notifications were found not to arrive; once is enough to try, and to warn. */
+  #isDeaf = false;
 
-  constructor(options: PostgresOptions, schema: string, renewalThread: RenewalThreadSpec | undefined) {
+  constructor(
+    options: PostgresOptions,
+    schema: string,
+    renewalThread: RenewalThreadSpec | undefined,
+    warn: Warn = warnings,
+  ) {
     this.#options = options;
+    this.#warn = warn;
     this.#schema = schema;
     this.#world = options.world ?? systemWorld();
     this.#texts = new Texts(loadStatements(schema), options.trace);
@@ -108,24 +119,25 @@ export class PostgresStore implements Store {
     options: CallOptions & { readonly tx?: Transaction },
   ): Promise<readonly EnqueueAnswer[]> {
     if ("tx" in options && options.tx !== undefined) return this.#enqueueIn(options.tx, jobs, options);
-    const [connections, call] = await this.#begin("enqueue", options);
-    if (jobs.length === 0) return [];
-    const missing = [...new Set(jobs.map(({ queue }) => queue))].filter((name) => !this.#queues.has(name));
-    if (missing.length > 0) {
-      await connections.on(call).rows("add queues", [JSON.stringify(missing)]);
-      for (const name of missing) this.#queues.add(name);
-    }
-    if (areNew(jobs)) {
-      const told = this.#bell.tellsWithCommit() ? this.#channel : undefined;
-      const answers = await enqueueNew(connections.on(call), jobs, told);
-      if (answers !== undefined) {
-        this.#dueNow(told !== undefined);
-        return answers;
+    return this.#with("enqueue", options, async (connections, call) => {
+      if (jobs.length === 0) return [];
+      const missing = this.#unknownQueues(jobs);
+      if (missing.length > 0) {
+        await connections.on(call).rows("add queues", [JSON.stringify(missing)]);
+        for (const name of missing) this.#queues.add(name);
       }
-    }
-    const answers = await connections.transaction(call, (sql) => enqueue(sql, jobs));
-    this.#dueNow();
-    return answers;
+      if (areNew(jobs)) {
+        const told = this.#bell.tellsWithCommit() ? this.#channel : undefined;
+        const answers = await enqueueNew(connections.on(call), jobs, told);
+        if (answers !== undefined) {
+          this.#dueNow(told !== undefined);
+          return answers;
+        }
+      }
+      const answers = await connections.transaction(call, (sql) => enqueue(sql, jobs));
+      this.#dueNow();
+      return answers;
+    });
   }
 
   async #enqueueIn(
@@ -133,15 +145,20 @@ export class PostgresStore implements Store {
     jobs: readonly NewJob[],
     options: CallOptions,
   ): Promise<readonly EnqueueAnswer[]> {
-    const [connections] = await this.#begin("enqueue", options);
-    const sql = await callersTransaction(tx, this.#texts);
-    if (jobs.length === 0) return [];
-    // In the caller's transaction too: a pool with one connection has no other to spare.
-    const missing = [...new Set(jobs.map(({ queue }) => queue))].filter((name) => !this.#queues.has(name));
-    if (missing.length > 0) await sql.rows("add queues", [JSON.stringify(missing)]);
-    const answers = await enqueue(sql, jobs);
-    void whenCommitted(connections, this.#world, sql.id, () => this.#dueNow()).catch(() => {});
-    return answers;
+    return this.#with("enqueue", options, async (connections) => {
+      const sql = await callersTransaction(tx, this.#texts);
+      if (jobs.length === 0) return [];
+      // In the caller's transaction too: a pool with one connection has no other to spare.
+      const missing = this.#unknownQueues(jobs);
+      if (missing.length > 0) await sql.rows("add queues", [JSON.stringify(missing)]);
+      const answers = await enqueue(sql, jobs);
+      void whenCommitted(connections, this.#world, sql.id, () => this.#dueNow()).catch(() => {});
+      return answers;
+    });
+  }
+
+  #unknownQueues(jobs: readonly NewJob[]): string[] {
+    return [...new Set(jobs.map(({ queue }) => queue))].filter((name) => !this.#queues.has(name));
   }
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
@@ -335,7 +352,9 @@ export class PostgresStore implements Store {
 
   async #open(): Promise<Connections> {
     const connections = await this.#pool();
-    await this.#migrator(connections).bringUpToDate(this.#options.migrate !== false);
+    const migrator = this.#migrator(connections);
+    const found = await migrator.bringUpToDate(this.#options.migrate !== false);
+    if (found > migrator.newest) this.#warn(newerSchema(this.description, found, migrator.newest));
     return connections;
   }
 
@@ -363,10 +382,21 @@ export class PostgresStore implements Store {
     try {
       return await fn(connections, call);
     } catch (error) {
-      if (!(error instanceof HistoryChanged)) throw error;
+      if (!(error instanceof HistoryChanged)) throw await this.#typed(connections, error);
       await connections.transaction(call, (sql) => raiseFloor(sql, "if history changed"));
       return fn(connections, call);
     }
+  }
+
+  /** Statements that name what is not there: a migration may have shut this version out while it ran. */
+  async #typed(connections: Connections, error: unknown): Promise<unknown> {
+    if (!namesWhatIsMissing(error)) return error;
+    return this.#migrator(connections)
+      .pending()
+      .then(
+        () => error,
+        (reason: unknown) => (reason instanceof SchemaVersionError ? reason : error),
+      );
   }
 
   #transaction<T>(
@@ -389,7 +419,9 @@ export class PostgresStore implements Store {
 
   async #read<T>(operation: string, options: CallOptions, fn: (sql: Sql) => Promise<T>): Promise<T> {
     const [connections, call] = await this.#begin(operation, options, false);
-    return fn(connections.on(call));
+    return fn(connections.on(call)).catch(async (error: unknown) => {
+      throw await this.#typed(connections, error);
+    });
   }
 
   // --- wake-ups ---------------------------------------------------------------------------------------------------
@@ -406,25 +438,30 @@ export class PostgresStore implements Store {
       const [connections, call] = await this.#begin("wake", { timeoutMs: 5_000 }, false);
       await connections.on(call).rows("wake", [name, payload]);
     };
+    const serverProcess = async (): Promise<number> => {
+      const [connections, call] = await this.#begin("look at the connection", { timeoutMs: 5_000 }, false);
+      const [row] = await connections.on(call).rows<{ pid: number }>("server process");
+      return row?.pid ?? 0;
+    };
     const listen = (onWake: () => void): Channel | undefined =>
-      this.#options.listen === false
+      this.#options.listen === false || this.#isDeaf
         ? undefined
         : new Channel({
             name,
             world: this.#world,
             connect: () => listeningConnection(this.#options),
             notify,
+            serverProcess,
             onWake: (payload) => {
               if (payload === mine) return; // whoever sleeps here was woken by hand
               this.#hints.forget();
               onWake();
             },
-            onUseless: () =>
-              process.emitWarning(
-                `${this.description}: notifications do not arrive, so new jobs are found by polling alone. ` +
-                  "Behind a pooler, give `listen` the server's own address.",
-                { code: "LEASEHOLD_NO_NOTIFICATIONS" },
-              ),
+            onUseless: () => {
+              if (this.#isDeaf) return;
+              this.#isDeaf = true;
+              this.#warn(noNotifications(this.description));
+            },
           });
     return new Bell({ world: this.#world, notify: () => notify(mine), listen });
   }

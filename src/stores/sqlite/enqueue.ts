@@ -4,6 +4,7 @@ import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import type { JobId } from "../../protocol/identity.ts";
 import type { EndReason } from "../../protocol/job.ts";
 import { waitForBusyResources } from "./busy-resources.ts";
+import { NEWEST } from "./migrate.ts";
 import { readMoment } from "./moment.ts";
 import { type Candidate, INLINE_INPUT, putLongInput, rowOf } from "./new-row.ts";
 import { queueId } from "./queues.ts";
@@ -56,6 +57,7 @@ function enqueueAtOnce(statements: Statements, job: NewJob): boolean {
     max_run_ms: job.maxRunMs,
     backoff: job.backoff === null ? null : JSON.stringify(job.backoff),
     input: job.input,
+    newest: NEWEST,
   });
   return written === 1;
 }

@@ -7,9 +7,10 @@ import {
   StoreUnusableError,
 } from "../../errors.ts";
 import { nextEpoch } from "../../protocol/floor.ts";
+import { newerSchema, type Warn } from "../warnings.ts";
 import { type Database, isWalSafe, loadDriver, sqliteVersion } from "./driver.ts";
 import { definite, isBusy } from "./failure.ts";
-import { migrate, pendingMigrations, schemaVersion } from "./migrate.ts";
+import { migrate, NEWEST, pendingMigrations, schemaIn } from "./migrate.ts";
 import { readMoment } from "./moment.ts";
 import type { SqliteOptions } from "./options.ts";
 import { Statements } from "./statements.ts";
@@ -23,12 +24,15 @@ export async function openDatabase(
   path: string,
   texts: ReadonlyMap<string, string>,
   world: World,
+  warn: Warn,
 ): Promise<Database> {
   const database = options.database ?? (await newHandle(path));
   try {
     await patiently(world, () => refuseUnsafe(database, path));
     await patiently(world, () => setUp(database, options, path));
     await patiently(world, () => bringUpToDate(database, options, path, texts));
+    const { version } = schemaIn(database);
+    if (version > NEWEST) warn(newerSchema(`sqlite ${path}`, version, NEWEST));
     return database;
   } catch (error) {
     if (options.database === undefined) database.close();
@@ -121,7 +125,7 @@ function isUpToDate(
 function refuseOlder(database: Database, path: string): void {
   const pending = pendingMigrations(database, path);
   const needed = pending.at(-1)?.version;
-  if (needed !== undefined) throw new SchemaVersionError(schemaVersion(database), needed, path);
+  if (needed !== undefined) throw new SchemaVersionError(schemaIn(database).version, needed, path);
 }
 
 /** Under `synchronous=normal` a crash of the system may have lost acknowledged claims (section 1, *Floor*). */
@@ -145,7 +149,7 @@ function notedBootId(statements: Statements): string | null {
 }
 
 /** Linux tells one boot from another; elsewhere nothing dependable does, and the floor is the operator's to raise. */
-function currentBootId(): string | undefined {
+export function currentBootId(): string | undefined {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   } catch {

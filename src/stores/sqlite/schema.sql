@@ -78,6 +78,7 @@ CREATE TABLE leasehold_queue (
 CREATE TABLE leasehold_store (
   id integer primary key check (id = 1),
   schema_version integer not null,
+  works_with integer not null,          -- the oldest schema whose code can still work here
   epoch integer not null,
   deleted_generation integer not null,  -- highest generation of any job or named lease ever deleted
   boot_id text                          -- the boot in which the file was last opened with synchronous=normal

@@ -19,6 +19,8 @@ export function loadStatements(
 
 export interface Migration {
   readonly version: number;
+  /** The oldest schema whose code can still work after it. */
+  readonly worksWith: number;
   readonly sql: string;
 }
 
@@ -28,9 +30,16 @@ export function loadMigrations(
 ): readonly Migration[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".sql"))
-    .map((name) => ({
-      version: Number.parseInt(name, 10),
-      sql: readFileSync(fileURLToPath(new URL(name, folder)), "utf8"),
-    }))
+    .map((name) =>
+      migrationOf(Number.parseInt(name, 10), readFileSync(fileURLToPath(new URL(name, folder)), "utf8")),
+    )
     .sort((one, other) => one.version - other.version);
+}
+
+/** @param sql begins with `-- works with: N` */
+function migrationOf(version: number, sql: string): Migration {
+  const worksWith = Number(/^-- works with: (\d+)$/m.exec(sql)?.[1] ?? Number.NaN);
+  if (!(worksWith <= version))
+    throw new Error(`Migration ${version} does not say which schema it works with`);
+  return { version, worksWith, sql };
 }

@@ -29,6 +29,7 @@ import type {
   Transaction,
   Tx,
 } from "../store.ts";
+import { type Warn, warnings } from "../warnings.ts";
 import { Bell } from "./bell.ts";
 import { Bodies } from "./body.ts";
 import { claim, lookFor } from "./claim.ts";
@@ -67,13 +68,20 @@ export class SqliteStore implements Store {
   readonly #texts: ReadonlyMap<string, string> = loadStatements();
   readonly #sweep: Sweep;
   readonly #pruner = new Pruner();
+  readonly #warn: Warn;
   #bell: Bell | undefined;
   #opening: Promise<Opened> | undefined;
   #closed = false;
 
   /** @param path the file's absolute path, or `:memory:` */
-  constructor(options: SqliteOptions, path: string, renewalThread: RenewalThreadSpec | undefined) {
+  constructor(
+    options: SqliteOptions,
+    path: string,
+    renewalThread: RenewalThreadSpec | undefined,
+    warn: Warn = warnings,
+  ) {
     this.#options = options;
+    this.#warn = warn;
     this.#path = path;
     this.#world = options.world ?? systemWorld();
     this.#sweep = new Sweep(this.#world.clock, options.sweepMs ?? DEFAULT_SWEEP_MS);
@@ -284,7 +292,7 @@ export class SqliteStore implements Store {
   }
 
   async #open(): Promise<Opened> {
-    const database = await openDatabase(this.#options, this.#path, this.#texts, this.#world);
+    const database = await openDatabase(this.#options, this.#path, this.#texts, this.#world, this.#warn);
     const statements = new Statements(database, this.#texts, this.#options.trace);
     const connection = new Connection(database, this.#path, this.#world, statements);
     return { database, connection, bodies: new Bodies(connection) };

@@ -75,7 +75,7 @@ describe("opening", () => {
     const first = storeOn(path);
     await first.open();
     const database = await open(path);
-    database.exec("update leasehold_store set schema_version = 999");
+    database.exec("update leasehold_store set schema_version = 999, works_with = 999");
     const error = await sqlite(path)
       .open()
       .catch((reason: unknown) => reason);

@@ -1,3 +1,4 @@
+-- works with: 1
 -- Schema 1. Everything stands in one PostgreSQL schema, so that several installations can share a database. Times are
 -- whole ms since 1970 by the server's clock, as everywhere in the protocol.
 
@@ -5,6 +6,7 @@
 create table {schema}.store (
   id integer primary key check (id = 1),
   schema_version integer not null,
+  works_with integer not null,         -- the oldest schema whose code can still work here
   epoch bigint not null,
   deleted_generation bigint not null,  -- highest generation of any job or named lease ever deleted
   system_id bigint,
@@ -185,6 +187,6 @@ create table {schema}.journal (
 create index journal_line on {schema}.journal (line, id);
 create unique index journal_refused on {schema}.journal (line, generation, owner, operation) where kind = 'refused';
 
-insert into {schema}.store (id, schema_version, epoch, deleted_generation, system_id, timeline)
-select 1, 0, 0, 0, (select system_identifier from pg_control_system()),
+insert into {schema}.store (id, schema_version, works_with, epoch, deleted_generation, system_id, timeline)
+select 1, 0, 0, 0, 0, (select system_identifier from pg_control_system()),
        ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;

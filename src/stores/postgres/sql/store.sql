@@ -6,10 +6,7 @@ select current_setting('server_version_num')::integer as server,
                 where n.nspname = $1::text and c.relname = 'store') as has_store;
 
 -- name: schema version
-select schema_version as version from {schema}.store;
-
--- name: note schema version    $1 version
-update {schema}.store set schema_version = $1::text::integer;
+select schema_version as version, works_with from {schema}.store;
 
 -- name: exclude other migrations    $1 store
 -- For this transaction only: a lock of the session would stay with a pooler's connection.
@@ -38,3 +35,6 @@ update {schema}.store
 -- name: wake    $1 channel  $2 payload
 -- Nothing else is written here, so nobody needs to wait for a disk.
 select set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text);
+
+-- name: server process
+select pg_backend_pid() as pid;

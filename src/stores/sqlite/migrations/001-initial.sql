@@ -1,9 +1,11 @@
+-- works with: 1
 -- Schema 1. Every name carries the prefix, because these tables may share a file with the application's own.
 
 -- One row: what the floor is made of (protocol section 1) and which schema this is.
 create table leasehold_store (
   id integer primary key check (id = 1),
   schema_version integer not null,
+  works_with integer not null,          -- the oldest schema whose code can still work here
   epoch integer not null,
   deleted_generation integer not null,  -- highest generation of any job or named lease ever deleted
   boot_id text                          -- the boot in which the file was last opened with synchronous=normal
@@ -109,4 +111,4 @@ create index leasehold_journal_line on leasehold_journal (line, id);
 create unique index leasehold_journal_refused on leasehold_journal (line, generation, owner, operation)
   where kind = 'refused';
 
-insert into leasehold_store (id, schema_version, epoch, deleted_generation) values (1, 0, 0, 0);
+insert into leasehold_store (id, schema_version, works_with, epoch, deleted_generation) values (1, 0, 0, 0, 0);

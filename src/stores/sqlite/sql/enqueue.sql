@@ -17,14 +17,14 @@ values (:job_id, :name, :queue, :priority, :phase, :run_at, :lease_ms, :max_atte
     on conflict (job_id) do nothing;
 
 -- name: enqueue at once    :job_id :input …
--- The common single job, in one statement: due now, without key or resource, in a queue that is known. When it writes
--- nothing, one of these is not so, or the job id is there already.
+-- The common single job, in one statement: due now, without key or resource, in a queue that is known, under a schema
+-- that works with :newest. When it writes nothing, one of these is not so, or the job id is there already.
 insert into leasehold_job (job_id, name, queue, priority, phase, lease_ms, max_attempts, max_run_ms, backoff, input,
                            created_at)
 select :job_id, :name, id, :priority, 1, :lease_ms, :max_attempts, :max_run_ms, :backoff, :input,
        cast(round(unixepoch('subsec') * 1000) as integer)
   from leasehold_queue
- where name = :queue
+ where name = :queue and (select works_with from leasehold_store) <= :newest
     on conflict (job_id) do nothing;
 
 -- name: last seq
