@@ -1,10 +1,18 @@
 // Makes and runs one throw-away server, and ends it when told to or when the run that it belongs to is gone, however that
 // ended. Arguments: initdb, postgres, the server's folder, the run's process id.
 
-import { spawn, spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import {
+  accepts,
+  asArguments,
+  freePort,
+  isAlive,
+  makeServer,
+  SERVER_ENV,
+  serverUser,
+} from "./postgres-process.js";
 
 const [, , initdb = "", postgres = "", home = "", parent = ""] = process.argv;
 const data = join(home, "data");
@@ -14,20 +22,9 @@ process.on("exit", (code) => {
   if (code !== 0) writeFileSync(join(home, "failed"), String(code));
 });
 
-// PostgreSQL refuses to run as root.
-const user = process.geteuid?.() === 0 ? nobody() : {};
-mkdirSync(data, { mode: 0o700 });
-if (user.uid !== undefined) chownSync(data, user.uid, user.gid ?? user.uid);
-const env = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
+if (!makeServer(initdb, data)) process.exit(1);
 
-const made = spawnSync(
-  initdb,
-  ["-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8"],
-  { ...user, env, cwd: data, stdio: "inherit" },
-);
-if (made.status !== 0) process.exit(1);
-
-const port = await freePort();
+const port = (await freePort()) ?? 0;
 // Durability is not what these tests are about.
 const settings = {
   listen_addresses: "127.0.0.1",
@@ -38,11 +35,12 @@ const settings = {
   synchronous_commit: "off",
   max_connections: 200,
 };
-const server = spawn(
-  postgres,
-  ["-D", data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
-  { ...user, env, cwd: data, stdio: "inherit" },
-);
+const server = spawn(postgres, ["-D", data, ...asArguments(settings)], {
+  ...serverUser(),
+  env: SERVER_ENV,
+  cwd: data,
+  stdio: "inherit",
+});
 server.on("exit", (code) => process.exit(code ?? 1));
 process.on("SIGTERM", () => server.kill("SIGQUIT"));
 setInterval(() => {
@@ -51,52 +49,3 @@ setInterval(() => {
 
 while (!(await accepts(port))) await new Promise((resolve) => setTimeout(resolve, 10));
 writeFileSync(join(home, "url"), `postgres://postgres@127.0.0.1:${port}/postgres`);
-
-/** @returns {{ uid?: number, gid?: number }} a user without rights that every Unix has */
-function nobody() {
-  const line = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .find((entry) => entry.startsWith("nobody:"));
-  const [, , uid, gid] = (line ?? "nobody:x:65534:65534").split(":").map(Number);
-  return { uid: uid ?? 65534, gid: gid ?? 65534 };
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
-}
-
-/**
- * Whether the server speaks: to a request for encryption it answers with one letter.
- *
- * @param {number} port
- * @returns {Promise<boolean>}
- */
-function accepts(port) {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.on("connect", () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])));
-    socket.on("data", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on("error", () => resolve(false));
-    socket.on("end", () => resolve(false));
-  });
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
-  }
-}

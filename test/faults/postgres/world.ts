@@ -1,0 +1,58 @@
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { defineJob } from "../../../src/client/define-job.ts";
+import { Leasehold, type LeaseholdOptions } from "../../../src/client/leasehold.ts";
+import { postgres } from "../../../src/stores/postgres/index.ts";
+import type { Store } from "../../../src/stores/store.ts";
+import { type Query, startAudit } from "../../support/audit.ts";
+import { Child, type ChildOptions } from "../../support/child.ts";
+import type { OwnServer } from "../../support/own-server.ts";
+
+/** What the worker processes run: the input says for how many ms. */
+export const job = defineJob({ name: "job", run: (_: { readonly input: number }) => {} });
+
+export function leaseholdOn(server: OwnServer, options: Partial<LeaseholdOptions> = {}): Leasehold {
+  const store = postgres({ connectionString: server.url });
+  const leasehold = new Leasehold({ store, log: () => {}, ...options });
+  onTestFinished(() => leasehold.close());
+  return leasehold;
+}
+
+export function storeOn(server: OwnServer, application = "test"): Store {
+  const store = postgres({ connectionString: `${server.url}?application_name=${application}` });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export function queryOn(server: OwnServer): Query {
+  return (text, params) => server.query(text, params);
+}
+
+/** The store's tables are there from now on, and every change of a job is recorded. */
+export async function audited(server: OwnServer): Promise<Query> {
+  await leaseholdOn(server).open();
+  const query = queryOn(server);
+  await startAudit(query);
+  return query;
+}
+
+/** A process of `processes/worker.js`. */
+export function startWorker(
+  url: string,
+  leaseMs: number,
+  concurrency: number,
+  options?: ChildOptions,
+): Child {
+  const file = fileURLToPath(new URL("./processes/worker.js", import.meta.url));
+  const child = new Child(file, [url, leaseMs, concurrency], options);
+  onTestFinished(() => child.kill());
+  return child;
+}
+
+/** Lets a worker process stop in order, and resolves to its counts. */
+export async function stopped(child: Child): Promise<unknown> {
+  child.process.send("stop");
+  const counts = await child.tells("counts");
+  await child.exited;
+  return counts;
+}
