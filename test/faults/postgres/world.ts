@@ -24,14 +24,10 @@ export function storeOn(server: OwnServer, application = "test"): Store {
   return store;
 }
 
-export function queryOn(server: OwnServer): Query {
-  return (text, params) => server.query(text, params);
-}
-
 /** The store's tables are there from now on, and every change of a job is recorded. */
 export async function audited(server: OwnServer): Promise<Query> {
   await leaseholdOn(server).open();
-  const query = queryOn(server);
+  const query: Query = (text, params) => server.query(text, params);
   await startAudit(query);
   return query;
 }
