@@ -2,12 +2,12 @@ import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { EPOCH_SIZE } from "../../../src/protocol/floor.ts";
 import type { Fence, Owner } from "../../../src/protocol/identity.ts";
 import type { Store } from "../../../src/stores/store.ts";
+import { CALL, ids, newJob } from "../../stores/postgres/world.ts";
 import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, type OwnServer, ownServer } from "../../support/own-server.ts";
 import { postgresServer } from "../../support/postgres-server.ts";
 import { fencedTable } from "./fenced-table.ts";
-import { CALL, ids, newJob } from "../../stores/postgres/world.ts";
 import { storeOn } from "./world.ts";
 
 /** From now on the standby hears nothing of what the primary writes. */
@@ -77,7 +77,11 @@ for (const version of [15, 18] as const) {
         const [b1, b2] = again as [Fence, Fence];
         const first = [await table.write(b1, "B"), await table.write(a1, "A, late")];
         expect(first, log).toEqual(["admitted", "refused"]);
-        const second = [await table.write(a2, "A"), await table.write(b2, "B"), await table.write(a2, "A, late")];
+        const second = [
+          await table.write(a2, "A"),
+          await table.write(b2, "B"),
+          await table.write(a2, "A, late"),
+        ];
         expect(second, log).toEqual(["admitted", "admitted", "refused"]);
         expect([await table.read(b1), await table.read(b2)], log).toEqual(["B", "B"]);
 

@@ -23,9 +23,10 @@ export async function fencedTable(connectionString: string): Promise<FencedTable
   return {
     async write({ jobId, generation: claimed, owner }, value) {
       await client.query("begin");
-      const { rows } = await client.query(`select generation, owner from ${table} where job = $1 for update`, [
-        jobId,
-      ]);
+      const { rows } = await client.query(
+        `select generation, owner from ${table} where job = $1 for update`,
+        [jobId],
+      );
       const mark =
         rows[0] === undefined
           ? undefined
