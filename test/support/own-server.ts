@@ -216,9 +216,10 @@ export class OwnServer {
     await this.query("select pg_promote()");
   }
 
-  /** Lets connections in from elsewhere than this machine; at the next start. */
-  trust(network: string): void {
+  /** Lets connections in from a network, besides this machine. */
+  async trust(network: string): Promise<void> {
     appendFileSync(join(this.data, "pg_hba.conf"), `host all all ${network} trust\n`);
+    await this.query("select pg_reload_conf()");
   }
 
   async #gone(): Promise<void> {

@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import { audit } from "../../support/audit.ts";
+import { eventually } from "../../support/eventually.ts";
+import { missingNetworks, network } from "../../support/networks.ts";
+import { optional } from "../../support/optional.ts";
+import { missingOwnServer, ownServer } from "../../support/own-server.ts";
+import { audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
+
+optional(
+  "two workers in networks of their own, on one PostgreSQL 18",
+  missingOwnServer(18) ?? missingNetworks(),
+  () => {
+    it("share a queue: both work, and each job runs and ends once", async () => {
+      const networks = [network(), network()];
+      const hosts = networks.map(({ host }) => host);
+      const server = await ownServer(18, { listen_addresses: ["127.0.0.1", ...hosts].join(",") });
+      for (const host of hosts) await server.trust(`${host}/30`);
+      const query = await audited(server);
+      const workers = networks.map(({ host, within }) => {
+        const address = new URL(server.url);
+        address.hostname = host;
+        return startWorker(address.href, 2_000, 4, { within });
+      });
+      for (const worker of workers) await worker.tells("working");
+      const leasehold = leaseholdOn(server);
+      const enqueued = await leasehold.enqueueMany(Array.from({ length: 200 }, () => ({ job, input: 20 })));
+      const found = await eventually("all have ended", async () => {
+        const seen = await audit(query);
+        return seen.ends.size === enqueued.length && seen;
+      });
+      expect(found).toMatchObject({ broken: [], claims: enqueued.length, reclaims: 0 });
+      for (const { jobId } of enqueued) expect(found.ends.get(jobId)).toEqual(["completed"]);
+      for (const worker of workers) {
+        expect(await stopped(worker)).toMatchObject({ failed: 0, lost: 0 });
+        expect(worker.all("completed").length).toBeGreaterThan(0);
+      }
+    });
+  },
+);
