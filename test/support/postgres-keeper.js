@@ -2,7 +2,7 @@
 // ended. Arguments: initdb, postgres, the server's folder, the run's process id.
 
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   accepts,
@@ -48,4 +48,6 @@ setInterval(() => {
 }, 500);
 
 while (!(await accepts(port))) await new Promise((resolve) => setTimeout(resolve, 10));
-writeFileSync(join(home, "url"), `postgres://postgres@127.0.0.1:${port}/postgres`);
+// Whoever sees the file must find the whole address in it.
+writeFileSync(join(home, "url.new"), `postgres://postgres@127.0.0.1:${port}/postgres`);
+renameSync(join(home, "url.new"), join(home, "url"));

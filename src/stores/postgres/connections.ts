@@ -38,6 +38,8 @@ export class Connections {
   /** For messages. */
   readonly #store: string;
   readonly #onIdleError = (): void => {};
+  /** Of the calls that wait for a connection: a pool that ends forgets them. */
+  readonly #refuse = new Set<() => void>();
   #closed = false;
 
   constructor(pool: PgPool, texts: Texts, world: World, store: string) {
@@ -94,9 +96,15 @@ export class Connections {
   async close(andPool: boolean): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    for (const refuse of this.#refuse) refuse();
+    if (!andPool) {
+      this.#pool.removeListener("error", this.#onIdleError);
+      return;
+    }
     // A connection that has lost its server says goodbye into the void, and would be waited for for ever.
-    if (andPool) await Promise.race([this.#pool.end(), this.#world.timers.sleep(CLOSE_WITHIN_MS)]);
-    else this.#pool.removeListener("error", this.#onIdleError);
+    const over = new AbortController();
+    await Promise.race([this.#pool.end(), this.#world.timers.sleep(CLOSE_WITHIN_MS, over.signal)]);
+    over.abort(); // a timer that is left would keep the process, or the renewer thread, waiting
   }
 
   async #repeated<T>(call: Call, attempt: (use: Use) => Promise<T>): Promise<T> {
@@ -151,18 +159,26 @@ export class Connections {
   async #connect(call: Call): Promise<PooledClient> {
     if (this.#closed) throw new ClosedError("The store");
     const waitedMs = (): number => this.#world.clock.monotonicMs() - call.beganMs;
-    const connecting = this.#pool.connect();
+    let isWanted = true;
+    let refuse!: () => void;
+    const connecting = new Promise<PooledClient>((resolve, reject) => {
+      this.#pool.connect().then((client) => (isWanted ? resolve(client) : client.release()), reject);
+      refuse = () => {
+        isWanted = false;
+        reject(new ClosedError("The store"));
+      };
+    });
+    this.#refuse.add(refuse);
     try {
       return await this.#inTime(call, connecting, () => {
-        connecting.then(
-          (client) => client.release(),
-          () => {},
-        );
+        isWanted = false;
         return new StoreBusyError(call.operation, waitedMs());
       });
     } catch (error) {
       if (this.#closed) throw new ClosedError("The store");
       throw unreachable(error, call.operation, waitedMs(), this.#store);
+    } finally {
+      this.#refuse.delete(refuse);
     }
   }
 
