@@ -1,38 +1,48 @@
-// Carries out, when its parent has ended without taking it back, what the parent has left behind: however it ended.
+// Has things undone when this process ends, however it ends: a killed test leaves no server, folder or network behind.
 
-import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
-import { processesIn, signalAll } from "./processes-in.js";
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
 
-/** @typedef {import("./last-will.ts").Wish} Wish */
+/** @typedef {{ endProcessesIn: string } | { remove: string } | { run: readonly string[] }} Wish */
 
-/** How long the processes of a folder may take to end by themselves, ms. */
-const END_WITHIN_MS = 2_000;
+/** @type {import("node:child_process").ChildProcess | undefined} */
+let executor;
+let wishes = 0;
 
-/** @type {Map<number, Wish>} */
-const wishes = new Map();
+/**
+ * To be awaited before that is done which `wish` undoes: only what the executor has heard is carried out. The last wish
+ * comes first.
+ *
+ * @param {Wish} wish
+ * @returns {Promise<() => void>} takes it back
+ */
+export async function lastWill(wish) {
+  const child = executor ?? startExecutor();
+  executor = child;
+  wishes += 1;
+  const id = wishes;
+  child.channel?.ref(); // alone it keeps no process alive, but now it is waited for
+  const heard = new Promise((resolve) => {
+    const hear = (/** @type {{ id: number }} */ told) => {
+      if (told.id !== id) return;
+      child.off("message", hear);
+      resolve(undefined);
+    };
+    child.on("message", hear);
+  });
+  child.send({ id, wish });
+  await heard;
+  child.channel?.unref();
+  return () => void child.send({ id });
+}
 
-process.on("message", (/** @type {{ id: number, wish?: Wish }} */ { id, wish }) => {
-  if (wish === undefined) wishes.delete(id);
-  else wishes.set(id, wish);
-});
-
-process.on("disconnect", async () => {
-  for (const wish of [...wishes.values()].reverse()) {
-    if ("endProcessesIn" in wish) await endProcessesIn(wish.endProcessesIn);
-    else if ("remove" in wish) rmSync(wish.remove, { recursive: true, force: true });
-    else spawnSync(wish.run[0] ?? "", wish.run.slice(1), { stdio: "ignore" });
-  }
-});
-
-/** @param {string} folder */
-async function endProcessesIn(folder) {
-  signalAll(processesIn(folder), "SIGCONT");
-  // On this PostgreSQL ends at once, but still gives its shared memory back.
-  signalAll(processesIn(folder), "SIGQUIT");
-  const deadlineMs = Date.now() + END_WITHIN_MS;
-  while (processesIn(folder).length > 0 && Date.now() < deadlineMs) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  signalAll(processesIn(folder), "SIGKILL");
+function startExecutor() {
+  // Detached: what ends the test from the keyboard must not end this one.
+  const child = fork(fileURLToPath(new URL("./last-will-executor.js", import.meta.url)), [], {
+    detached: true,
+    execArgv: [],
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+  child.unref();
+  return child;
 }

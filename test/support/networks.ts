@@ -2,7 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { onTestFinished } from "vitest";
-import { lastWill } from "./last-will.ts";
+import { lastWill } from "./last-will.js";
 import { Forbidden, missingCommand } from "./optional.ts";
 
 export interface Network {
@@ -27,7 +27,7 @@ export function missingNetworks(): string | Forbidden | undefined {
 }
 
 /** A network until the end of the test. Addresses are of the block for benchmarks, which nobody routes. */
-export function network(): Network {
+export async function network(): Promise<Network> {
   networks += 1;
   const name = `lh${process.pid}n${networks}`;
   const [outside, inside] = [`${name}o`, `${name}i`];
@@ -38,7 +38,7 @@ export function network(): Network {
     ["ip", "netns", "del", name],
     ["ip", "link", "del", outside],
   ];
-  const revoke = undo.map((run) => lastWill({ run }));
+  const revoke = await Promise.all(undo.map((run) => lastWill({ run })));
   onTestFinished(() => {
     for (const [command = "", ...args] of undo) spawnSync(command, args, { stdio: "ignore" });
     for (const each of revoke) each();

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { inject, onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
-import { lastWill } from "./last-will.ts";
+import { lastWill } from "./last-will.js";
 import { asArguments, freePort, SERVER_ENV, serverUser } from "./postgres-process.js";
 import {
   missingPrograms,
@@ -81,7 +81,7 @@ export class OwnServer {
   static async from(files: string, version: PostgresVersion, settings: Settings): Promise<OwnServer> {
     const { postgres } = await postgresPrograms(version);
     const home = mkdtempSync(join(tmpdir(), "leasehold-server-"));
-    const revoke = [lastWill({ remove: home }), lastWill({ endProcessesIn: join(home, "data") })];
+    const revoke = [await lastWill({ remove: home }), await lastWill({ endProcessesIn: join(home, "data") })];
     chmodSync(home, 0o711); // as root, the server is another user's
     const server = new OwnServer(version, postgres, home, await quietPort(), settings);
     onTestFinished(async () => {

@@ -11,7 +11,7 @@ optional(
   missingOwnServer(18) ?? missingNetworks(),
   () => {
     it("share a queue: both work, and each job runs and ends once", async () => {
-      const networks = [network(), network()];
+      const networks = [await network(), await network()];
       const hosts = networks.map(({ host }) => host);
       const server = await ownServer(18, { listen_addresses: ["127.0.0.1", ...hosts].join(",") });
       for (const host of hosts) await server.trust(`${host}/30`);
@@ -22,6 +22,13 @@ optional(
         return startWorker(address.href, 2_000, 4, { within });
       });
       for (const worker of workers) await worker.tells("working");
+      const from = async (): Promise<boolean> => {
+        const addresses = await query(
+          "select distinct client_addr from pg_stat_activity where client_addr <> '127.0.0.1'",
+        );
+        return addresses.length === workers.length;
+      };
+      await eventually("the server sees each from a network of its own", from);
       const leasehold = leaseholdOn(server);
       const enqueued = await leasehold.enqueueMany(Array.from({ length: 200 }, () => ({ job, input: 20 })));
       const found = await eventually("all have ended", async () => {
