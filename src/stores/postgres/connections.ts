@@ -92,6 +92,14 @@ export class Connections {
     });
   }
 
+  /**
+   * To be called before an answer that rests on what an earlier call has committed (C11): that may not have reached the
+   * synchronous standby, and is then as unknown as it was.
+   */
+  async waitForStandby(call: Call): Promise<void> {
+    await this.on(call).rows("wait for standby");
+  }
+
   /** @param andPool false when the pool is the caller's to close */
   async close(andPool: boolean): Promise<void> {
     if (this.#closed) return;
