@@ -1,10 +1,8 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { audit } from "../../support/audit.ts";
-import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
-import { audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
+import { allEnded, audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -46,10 +44,7 @@ optional("two workers whose clocks are two hours apart", missingFaketime ?? miss
     const [there, here] = await Promise.all([early.tells("working"), late.tells("working")]);
     expect(Number(here) - Number(there)).toBeGreaterThan(1.9 * HOUR_MS);
     const enqueued = await leasehold.enqueueMany(entries);
-    const found = await eventually("all have ended", async () => {
-      const seen = await audit(query);
-      return seen.ends.size === enqueued.length && seen;
-    });
+    const found = await allEnded(query, enqueued.length);
     expect(found).toMatchObject({ broken: [] });
     for (const { jobId } of enqueued) expect(found.ends.get(jobId)).toEqual(["completed"]);
     for (const worker of [early, late]) {

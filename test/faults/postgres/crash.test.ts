@@ -14,11 +14,11 @@ optional("a PostgreSQL 18 that is killed", missingOwnServer(18), () => {
     const leasehold = leaseholdOn(server);
     const acknowledged = new Set<JobId>();
     const enqueue = async (): Promise<void> => {
-      const { jobId } = await leasehold.enqueue(job, 30, { leaseMs: 2_000 });
+      const { jobId } = await leasehold.enqueue(job, 30, { leaseMs: 5_000 });
       acknowledged.add(jobId);
     };
     for (let n = 0; n < 80; n += 1) await enqueue();
-    const worker = startWorker(server.url, 2_000, 4);
+    const worker = startWorker(server.url, 5_000, 4);
     await eventually("half of them are done", () => worker.all("completed").length >= 40);
 
     // Somebody goes on enqueueing while the server dies and comes back.

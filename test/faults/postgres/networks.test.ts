@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import { audit } from "../../support/audit.ts";
 import { eventually } from "../../support/eventually.ts";
 import { missingNetworks, network } from "../../support/networks.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
-import { audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
+import { allEnded, audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
 
 optional(
   "two workers in networks of their own, on one PostgreSQL 18",
@@ -31,10 +30,7 @@ optional(
       await eventually("the server sees each from a network of its own", from);
       const leasehold = leaseholdOn(server);
       const enqueued = await leasehold.enqueueMany(Array.from({ length: 200 }, () => ({ job, input: 20 })));
-      const found = await eventually("all have ended", async () => {
-        const seen = await audit(query);
-        return seen.ends.size === enqueued.length && seen;
-      });
+      const found = await allEnded(query, enqueued.length);
       expect(found).toMatchObject({ broken: [], claims: enqueued.length, reclaims: 0 });
       for (const { jobId } of enqueued) expect(found.ends.get(jobId)).toEqual(["completed"]);
       for (const worker of workers) {

@@ -3,11 +3,10 @@ import { StoreBusyError } from "../../../src/errors.ts";
 import { EPOCH_SIZE } from "../../../src/protocol/floor.ts";
 import type { JobId } from "../../../src/protocol/identity.ts";
 import { CALL, ids, newJob } from "../../stores/postgres/world.ts";
-import { audit } from "../../support/audit.ts";
 import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
-import { audited, job, leaseholdOn, startWorker, stopped, storeOn } from "./world.ts";
+import { allEnded, audited, job, leaseholdOn, startWorker, stopped, storeOn } from "./world.ts";
 
 optional("a PostgreSQL 18 that only reads for a while", missingOwnServer(18), () => {
   describe("a standby", () => {
@@ -41,10 +40,7 @@ optional("a PostgreSQL 18 that only reads for a while", missingOwnServer(18), ()
 
       await server.promote();
       await worker.tells("reachable");
-      const found = await eventually("all have ended", async () => {
-        const seen = await audit(query);
-        return seen.ends.size === enqueued.length && seen;
-      });
+      const found = await allEnded(query, enqueued.length);
       expect(found.broken).toEqual([]);
       for (const { jobId } of enqueued) expect(found.ends.get(jobId)).toEqual(["completed"]);
       expect((await leasehold.get(enqueued[99]!))?.generation).toBe(EPOCH_SIZE + 1);

@@ -4,8 +4,9 @@ import { defineJob } from "../../../src/client/define-job.ts";
 import { Leasehold, type LeaseholdOptions } from "../../../src/client/leasehold.ts";
 import { postgres } from "../../../src/stores/postgres/index.ts";
 import type { Store } from "../../../src/stores/store.ts";
-import { type Query, startAudit } from "../../support/audit.ts";
+import { type Audited, audit, type Query, startAudit } from "../../support/audit.ts";
 import { Child, type ChildOptions } from "../../support/child.ts";
+import { eventually } from "../../support/eventually.ts";
 import type { OwnServer } from "../../support/own-server.ts";
 
 /** What the worker processes run: the input says for how many ms. */
@@ -30,6 +31,14 @@ export async function audited(server: OwnServer): Promise<Query> {
   const query: Query = (text, params) => server.query(text, params);
   await startAudit(query);
   return query;
+}
+
+/** Resolves when so many jobs have ended, or when something was found broken. */
+export function allEnded(query: Query, jobs: number): Promise<Audited> {
+  return eventually("all jobs have ended", async () => {
+    const found = await audit(query);
+    return (found.broken.length > 0 || found.ends.size >= jobs) && found;
+  });
 }
 
 /** A process of `processes/worker.js`. */
