@@ -31,8 +31,11 @@ export class StoreContact {
     return this.#silentSinceMs !== undefined && nowMs - this.#silentSinceMs >= this.#thirdMs;
   }
 
-  /** Whether lapsed leases are to be left to their owners for now. */
+  /**
+   * Whether lapsed leases are to be left to their owners for now: after a silence, and while it lasts. The call that ends
+   * it is answered by a store that all others may find again in the same moment.
+   */
   isCautious(nowMs: number): boolean {
-    return nowMs < this.#cautiousUntilMs;
+    return nowMs < this.#cautiousUntilMs || this.isLost(nowMs);
   }
 }

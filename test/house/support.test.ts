@@ -28,7 +28,7 @@ describe("seed", () => {
 });
 
 describe("an optional part", () => {
-  /** Runs the fixture (one plain test, one part that is there, one that is not) in a vitest of its own. */
+  /** Runs the fixture (one plain test, one part that is there, one that is not, one that is forbidden) in a vitest of its own. */
   async function tallied(requireAll: string): Promise<unknown> {
     const folder = mkdtempSync(join(tmpdir(), "leasehold-tally-"));
     const tally = join(folder, "tally.json");
@@ -48,13 +48,14 @@ describe("an optional part", () => {
     expect(await tallied("")).toEqual({
       passed: 2,
       failed: 0,
-      skipped: 1,
-      notRun: ["absent: there is none"],
+      skipped: 2,
+      notRun: ["absent: there is none", "forbidden: the machine forbids it"],
     });
   });
 
-  it("that is missing fails where every part is asked for", async () => {
-    expect(await tallied("1")).toEqual({ passed: 2, failed: 1, skipped: 0, notRun: [] });
+  it("that is missing fails where every part is asked for; what the machine forbids is still named", async () => {
+    const notRun = ["forbidden: the machine forbids it"];
+    expect(await tallied("1")).toEqual({ passed: 2, failed: 1, skipped: 1, notRun });
   });
 
   it("can be a command", () => {

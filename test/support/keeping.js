@@ -17,18 +17,25 @@ export function unprivileged() {
   return { uid: uid ?? 65534, gid: gid ?? 65534 };
 }
 
-/** @returns {Promise<number>} */
-export function freePort() {
+/**
+ * @param {number} [wanted] 0: any
+ * @returns {Promise<number | undefined>} a port that was free a moment ago; undefined when the wanted one is not
+ */
+export function freePort(wanted = 0) {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.listen(0, "127.0.0.1", () => {
+    probe.on("error", () => resolve(undefined));
+    probe.listen(wanted, "127.0.0.1", () => {
       const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : undefined));
     });
   });
 }
 
-/** @param {number} pid */
+/**
+ * @param {number} pid
+ * @returns {boolean}
+ */
 export function isAlive(pid) {
   try {
     process.kill(pid, 0);

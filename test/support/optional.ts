@@ -9,17 +9,28 @@ declare module "vitest" {
   }
 }
 
+/** What the machine does not allow, whatever is installed. */
+export class Forbidden {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
 /**
- * Declares tests that need something which not every machine has. `missing` says what is missing, in words that tell how
+ * Declares tests that need something which not every machine has. `lack` says what is missing, in words that tell how
  * to get it, or is undefined when it is there.
  *
  * Without it the part counts as one skipped test with that reason, and the summary names it. With
- * `LEASEHOLD_REQUIRE_ALL=1` it fails instead: where everything was installed on purpose, nothing may slip away.
+ * `LEASEHOLD_REQUIRE_ALL=1` it fails instead: where everything was installed on purpose, nothing may slip away. What the
+ * machine forbids is skipped and named there too: no installation would help.
  */
-export function optional(part: string, missing: string | undefined, tests: () => void): void {
+export function optional(part: string, lack: string | Forbidden | undefined, tests: () => void): void {
+  const missing = lack instanceof Forbidden ? lack.why : lack;
   if (missing === undefined) {
     describe(part, tests);
-  } else if (process.env["LEASEHOLD_REQUIRE_ALL"] === "1") {
+  } else if (process.env["LEASEHOLD_REQUIRE_ALL"] === "1" && !(lack instanceof Forbidden)) {
     it(part, () => {
       throw new Error(`${part}: ${missing}. LEASEHOLD_REQUIRE_ALL=1 asks for every part.`);
     });

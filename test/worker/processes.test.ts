@@ -1,5 +1,3 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,37 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { defineJob } from "../../src/client/define-job.ts";
 import { Leasehold } from "../../src/client/leasehold.ts";
 import { sqlite } from "../../src/stores/sqlite/index.ts";
-
-interface Told {
-  readonly what: string;
-  readonly detail?: unknown;
-}
-
-/** A process of test/worker/processes/, and what it tells. */
-class Process {
-  readonly told: Told[] = [];
-  readonly child: ChildProcess;
-  readonly exited: Promise<number | null>;
-
-  constructor(script: string, ...args: (string | number)[]) {
-    const file = fileURLToPath(new URL(`processes/${script}.js`, import.meta.url));
-    this.child = fork(file, args.map(String), { stdio: ["ignore", "ignore", "inherit", "ipc"] });
-    this.child.on("message", (message) => this.told.push(message as Told));
-    this.exited = once(this.child, "exit").then(([code]) => code);
-  }
-
-  async tells(what: string): Promise<unknown> {
-    for (;;) {
-      const told = this.told.find((message) => message.what === what);
-      if (told !== undefined) return told.detail;
-      const gone = this.exited.then((code) => {
-        if (!this.told.some((message) => message.what === what))
-          throw new Error(`It exited with ${code}, without "${what}".`);
-      });
-      await Promise.race([once(this.child, "message"), gone]);
-    }
-  }
-}
+import { Child } from "../support/child.ts";
 
 const open: { close(): unknown }[] = [];
 
@@ -50,10 +18,11 @@ function setUp(): { readonly path: string; readonly leasehold: Leasehold } {
   return { path, leasehold };
 }
 
-function start(script: string, ...args: (string | number)[]): Process {
-  const process = new Process(script, ...args);
-  open.unshift({ close: () => process.child.kill("SIGKILL") && process.exited });
-  return process;
+/** A process of test/worker/processes/. */
+function start(script: string, ...args: (string | number)[]): Child {
+  const child = new Child(fileURLToPath(new URL(`processes/${script}.js`, import.meta.url)), args);
+  open.unshift({ close: () => child.kill() });
+  return child;
 }
 
 afterEach(async () => {
@@ -125,7 +94,7 @@ describe("a process", () => {
     await leasehold.enqueueMany(Array.from({ length: 5_000 }, () => ({ job })));
     const stopper = start("stopper", path);
     await stopper.tells("busy");
-    stopper.child.kill("SIGTERM");
+    stopper.process.kill("SIGTERM");
     const counts = (await stopper.tells("stopped")) as { readonly completed: number };
     expect(await stopper.exited).toBe(0);
     const [queue] = await leasehold.counts();

@@ -40,6 +40,8 @@ export class Connections {
   /** For messages. */
   readonly #store: string;
   readonly #onIdleError = (): void => {};
+  /** Of the calls that wait for a connection: a pool that ends forgets them. */
+  readonly #refuse = new Set<() => void>();
   #closed = false;
 
   constructor(pool: PgPool, texts: Texts, world: World, store: string) {
@@ -97,12 +99,24 @@ export class Connections {
     return statementsOn(client, this.#texts, this.#prepared);
   }
 
+  /**
+   * To be called before an answer that rests on what an earlier call has committed (C11): that may not have reached the
+   * synchronous standby, and is then as unknown as it was.
+   */
+  async waitForStandby(call: Call): Promise<void> {
+    await this.on(call).rows("wait for standby");
+  }
+
   /** @param andPool false when the pool is the caller's to close */
   async close(andPool: boolean): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    for (const refuse of this.#refuse) refuse();
+    if (!andPool) {
+      this.#pool.removeListener("error", this.#onIdleError);
+      return;
+    }
     // A connection that has lost its server says goodbye into the void, and would be waited for for ever.
-    if (!andPool) return void this.#pool.removeListener("error", this.#onIdleError);
     const over = new AbortController(); // what is left of the wait would keep the process, or its thread, alive
     const ended = this.#pool.end().finally(() => over.abort());
     await Promise.race([ended, this.#world.timers.sleep(CLOSE_WITHIN_MS, over.signal)]);
@@ -162,18 +176,26 @@ export class Connections {
   async #connect(call: Call): Promise<PooledClient> {
     if (this.#closed) throw new ClosedError("The store");
     const waitedMs = (): number => this.#world.clock.monotonicMs() - call.beganMs;
-    const connecting = this.#pool.connect();
+    let isWanted = true;
+    let refuse!: () => void;
+    const connecting = new Promise<PooledClient>((resolve, reject) => {
+      this.#pool.connect().then((client) => (isWanted ? resolve(client) : client.release()), reject);
+      refuse = () => {
+        isWanted = false;
+        reject(new ClosedError("The store"));
+      };
+    });
+    this.#refuse.add(refuse);
     try {
       return await this.#inTime(call, connecting, () => {
-        connecting.then(
-          (client) => client.release(),
-          () => {},
-        );
+        isWanted = false;
         return new StoreBusyError(call.operation, waitedMs());
       });
     } catch (error) {
       if (this.#closed) throw new ClosedError("The store");
       throw unreachable(error, call.operation, waitedMs(), this.#store);
+    } finally {
+      this.#refuse.delete(refuse);
     }
   }
 

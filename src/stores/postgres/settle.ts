@@ -42,6 +42,7 @@ export async function settle(
       refused.map((index) => refusedSettlement(settlements[index] as Settlement)),
       call.operation,
     );
+    if (explained.some(({ outcome }) => outcome === "already")) await connections.waitForStandby(call);
     for (const [index, answer] of applied.answers) answers[index] = answer;
     refused.forEach((index, n) => {
       answers[index] = explained[n] as Refusal | Busy;

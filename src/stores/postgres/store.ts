@@ -135,6 +135,7 @@ export class PostgresStore implements Store {
         }
       }
       const answers = await connections.transaction(call, (sql) => enqueue(sql, jobs));
+      if (answers.some(({ outcome }) => outcome === "repeated")) await connections.waitForStandby(call);
       this.#dueNow();
       return answers;
     });
@@ -201,7 +202,11 @@ export class PostgresStore implements Store {
   }
 
   outcome(fence: Fence, options: CallOptions): Promise<FenceOutcome> {
-    return this.#transaction("outcome", options, (sql) => outcomeOf(sql, fence));
+    return this.#with("outcome", options, async (connections, call) => {
+      const found = await connections.transaction(call, (sql) => outcomeOf(sql, fence));
+      if (found.outcome === "settled") await connections.waitForStandby(call);
+      return found;
+    });
   }
 
   async heal(fence: Fence, mark: Generation, options: CallOptions): Promise<HealAnswer | Refusal | Busy> {

@@ -38,3 +38,8 @@ select set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::te
 
 -- name: server process
 select pg_backend_pid() as pid;
+
+-- name: wait for standby
+-- C11: what an earlier call has committed can be read although its wait for the synchronous standby was cancelled. The
+-- commit of this message waits for all that came before it; it is nothing but a line in the write-ahead log.
+select set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'leasehold', '');

@@ -1,0 +1,47 @@
+import { describe, it } from "vitest";
+import { sleepBy } from "../../../src/clock/sleep.ts";
+import { systemWorld } from "../../../src/clock/system.ts";
+import type { Timer, World } from "../../../src/clock/world.ts";
+import { eventually } from "../../support/eventually.ts";
+import { optional } from "../../support/optional.ts";
+import { missingPostgres } from "../../support/postgres-server.ts";
+import { CALL, newJob, storeOn, worldOf } from "./world.ts";
+
+/** The world as it is, and the timers in it that have neither fired nor been cancelled. */
+function watchedWorld(): { readonly world: World; readonly pending: ReadonlySet<Timer> } {
+  const system = systemWorld();
+  const pending = new Set<Timer>();
+  const after: World["timers"]["after"] = (delayMs, fn, options) => {
+    const inner = system.timers.after(
+      delayMs,
+      () => {
+        pending.delete(timer);
+        fn();
+      },
+      options,
+    );
+    const timer: Timer = {
+      cancel() {
+        pending.delete(timer);
+        inner.cancel();
+      },
+    };
+    pending.add(timer);
+    return timer;
+  };
+  const timers = { nextTurn: system.timers.nextTurn, after, sleep: sleepBy(after) };
+  return { world: { ...system, timers }, pending };
+}
+
+optional("closing a store on PostgreSQL 18", missingPostgres(18), () => {
+  describe("a store that is closed", () => {
+    it("leaves no timer behind that its process would wait for", async () => {
+      const { world, pending } = watchedWorld();
+      const store = storeOn(await worldOf(18), { world });
+      await store.enqueue([newJob()], CALL);
+      await store.close();
+      // Each of them would go on for longer than this waits.
+      await eventually("no timer is left", () => pending.size === 0, 1_500);
+    });
+  });
+});
