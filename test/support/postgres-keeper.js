@@ -2,7 +2,7 @@
 // ended. Arguments: initdb, postgres, the server's folder, the run's process id.
 
 import { spawn, spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 
@@ -50,7 +50,9 @@ setInterval(() => {
 }, 500);
 
 while (!(await accepts(port))) await new Promise((resolve) => setTimeout(resolve, 10));
-writeFileSync(join(home, "url"), `postgres://postgres@127.0.0.1:${port}/postgres`);
+// Whoever waits for this file must not see it half written.
+writeFileSync(join(home, "url.part"), `postgres://postgres@127.0.0.1:${port}/postgres`);
+renameSync(join(home, "url.part"), join(home, "url"));
 
 /** @returns {{ uid?: number, gid?: number }} a user without rights that every Unix has */
 function nobody() {
@@ -73,18 +75,20 @@ function freePort() {
 }
 
 /**
- * Whether the server speaks: to a request for encryption it answers with one letter.
+ * Whether the server takes sessions: while it is starting up, it answers with an error.
  *
  * @param {number} port
  * @returns {Promise<boolean>}
  */
 function accepts(port) {
+  const hello = Buffer.from("\0\0\0\0\0\x03\0\0user\0postgres\0database\0postgres\0\0", "latin1");
+  hello.writeInt32BE(hello.length);
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
-    socket.on("connect", () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])));
-    socket.on("data", () => {
+    socket.on("connect", () => socket.write(hello));
+    socket.on("data", (answer) => {
       socket.destroy();
-      resolve(true);
+      resolve(answer.toString("latin1", 0, 1) === "R");
     });
     socket.on("error", () => resolve(false));
     socket.on("end", () => resolve(false));
