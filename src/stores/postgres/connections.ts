@@ -73,9 +73,11 @@ export class Connections {
       use.commit = "to come";
       const { client } = use;
       const waitMs = Math.max(1, Math.floor(call.deadlineMs - this.#world.clock.monotonicMs()));
-      // Settings of this transaction alone: behind a pooler the next one may have another connection.
+      // Settings of this transaction alone: behind a pooler the next one may have another connection. When the network
+      // is cut, the server does not hear that we have given up, and would keep the row locked until the connection dies.
       const begin = `begin isolation level read committed read write;
-        set local lock_timeout = ${waitMs}; set local synchronous_commit = on`;
+        set local lock_timeout = ${waitMs}; set local idle_in_transaction_session_timeout = ${waitMs};
+        set local synchronous_commit = on`;
       await use.run(client.query({ text: begin }));
       const sql = statementsOn(client, this.#texts);
       const value = await fn({
@@ -94,9 +96,17 @@ export class Connections {
   async close(andPool: boolean): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    // A connection that has lost its server says goodbye into the void, and would be waited for for ever.
-    if (andPool) await Promise.race([this.#pool.end(), this.#world.timers.sleep(CLOSE_WITHIN_MS)]);
+    if (andPool) await this.#endPool();
     else this.#pool.removeListener("error", this.#onIdleError);
+  }
+
+  /** A connection that has lost its server says goodbye into the void, and would be waited for for ever. */
+  async #endPool(): Promise<void> {
+    // The timer must not outlast the wait: it would keep the process alive, or the thread.
+    const over = new AbortController();
+    const { timers } = this.#world;
+    await Promise.race([this.#pool.end(), timers.sleep(CLOSE_WITHIN_MS, over.signal)]);
+    over.abort();
   }
 
   async #repeated<T>(call: Call, attempt: (use: Use) => Promise<T>): Promise<T> {

@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+const LOOK_EVERY_MS = 10;
+/** For the day on which it does not come: well below the time that a test has. */
+const WITHIN_MS = 20_000;
+
+/**
+ * Looks until there is something to see, and answers it. Not for measuring: how long it takes is no part of any test.
+ *
+ * @param what for the error: "the lease to lapse"
+ */
+export async function eventually<Value>(
+  what: string,
+  look: () => Promise<Value | false | undefined> | Value | false | undefined,
+): Promise<Value> {
+  const untilMs = Date.now() + WITHIN_MS;
+  for (;;) {
+    const seen = await look();
+    if (seen !== false && seen !== undefined) return seen;
+    if (Date.now() > untilMs) throw new Error(`Waited ${WITHIN_MS} ms in vain for ${what}`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
