@@ -29,7 +29,7 @@ import type {
   Transaction,
   Tx,
 } from "../store.ts";
-import { describeAddress, listeningConnection, openPool } from "./address.ts";
+import { type ConnectionName, describeAddress, listeningConnection, openPool } from "./address.ts";
 import { Bell } from "./bell.ts";
 import { completeWith } from "./body.ts";
 import { Channel } from "./channel.ts";
@@ -61,6 +61,7 @@ export class PostgresStore implements Store {
   readonly renewalThread: RenewalThreadSpec | undefined;
   readonly #options: PostgresOptions;
   readonly #schema: string;
+  readonly #name: ConnectionName;
   readonly #world: World;
   readonly #texts: Texts;
   readonly #sweep: Sweep;
@@ -72,9 +73,16 @@ export class PostgresStore implements Store {
   #opening: Promise<Connections> | undefined;
   #closed = false;
 
-  constructor(options: PostgresOptions, schema: string, renewalThread: RenewalThreadSpec | undefined) {
+  /** @param name what its pool's connections are called */
+  constructor(
+    options: PostgresOptions,
+    schema: string,
+    renewalThread: RenewalThreadSpec | undefined,
+    name: ConnectionName = "leasehold",
+  ) {
     this.#options = options;
     this.#schema = schema;
+    this.#name = name;
     this.#world = options.world ?? systemWorld();
     this.#texts = new Texts(loadStatements(schema), options.trace);
     const sweepMs = options.sweepMs ?? DEFAULT_SWEEP_MS;
@@ -299,7 +307,7 @@ export class PostgresStore implements Store {
 
   #pool(): Promise<Connections> {
     if (this.#closed) return Promise.reject(new ClosedError("The store"));
-    this.#connections ??= openPool(this.#options).then(
+    this.#connections ??= openPool(this.#options, this.#name).then(
       (pool) => new Connections(pool, this.#texts, this.#world, this.description),
       (error: unknown) => {
         this.#connections = undefined;
