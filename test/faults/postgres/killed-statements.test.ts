@@ -106,7 +106,7 @@ optional("connections to PostgreSQL 18 that are killed at work", missingPostgres
     };
     const notes = ({ query, schema }: FaultWorld) => query(`select key as result from ${schema}.note`);
 
-    it("C10 waiting for the row, complete the job with its writes once the row is free", async () => {
+    it("C10 waiting for the row, are tried again and complete the job with its writes once the row is free", async () => {
       const world = await faultWorld();
       const claimed = gate();
       const job = writing(world, { before: claimed.promise });
@@ -119,8 +119,8 @@ optional("connections to PostgreSQL 18 that are killed at work", missingPostgres
         one.isWaitingForLock && running(world.schema, "lock job")(one);
       await world.backends.kill("the waiting transaction", waiting);
       await row.release();
-      const { result } = await world.ended(jobId);
-      expect(await notes(world)).toEqual([{ result }]);
+      expect(await world.ended(jobId)).toMatchObject({ result: "body 1", generation: 1, attempt: 1 });
+      expect(await notes(world)).toEqual([{ result: "body 1" }]);
       await stillWakes(world);
       await worker.stop();
       expect(worker.counts).toMatchObject({ completed: 2, lost: 0 });

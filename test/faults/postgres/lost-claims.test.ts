@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { optional } from "../../support/optional.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
 import { statement } from "../../support/postgres-statements.ts";
-import { faultWorld, SILENCE_MS } from "./world.ts";
+import { callTimeoutMs, faultWorld } from "./world.ts";
 
 const ways = [{ by: "reset" }, { by: "silence" }] as const;
 
@@ -12,7 +12,7 @@ optional("claims lost on the way to PostgreSQL 18", missingPostgres(18), () => {
     it("C4 when its reply is lost, leaves its job to lapse, and the next claim has a higher generation", async () => {
       const world = await faultWorld();
       const proxy = await world.proxy();
-      const client = world.client(proxy.url, { callTimeoutMs: SILENCE_MS });
+      const client = world.client(proxy.url, { callTimeoutMs: callTimeoutMs(by) });
       await client.open();
       const starts: unknown[] = [];
       const job = defineJob({ name: "job", leaseMs: 1_000, run: ({ lease }) => lease.token.generation });
@@ -30,7 +30,7 @@ optional("claims lost on the way to PostgreSQL 18", missingPostgres(18), () => {
     it("when it never arrives, has claimed nothing", async () => {
       const world = await faultWorld();
       const proxy = await world.proxy();
-      const client = world.client(proxy.url, { callTimeoutMs: SILENCE_MS });
+      const client = world.client(proxy.url, { callTimeoutMs: callTimeoutMs(by) });
       await client.open();
       const job = defineJob({ name: "job", run: ({ lease }) => lease.token.generation });
       const { jobId } = await world.bystander.enqueue(job);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { optional } from "../../support/optional.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
 import { commitOf, statement } from "../../support/postgres-statements.ts";
-import { faultWorld, SILENCE_MS } from "./world.ts";
+import { callTimeoutMs, faultWorld } from "./world.ts";
 
 const losses = [
   { what: "reply", by: "reset", bodies: 1 },
@@ -18,7 +18,10 @@ optional("completions lost on the way to PostgreSQL 18", missingPostgres(18), ()
       const world = await faultWorld();
       const proxy = await world.proxy();
       const log: LogEntry[] = [];
-      const client = world.client(proxy.url, { callTimeoutMs: SILENCE_MS, log: (entry) => log.push(entry) });
+      const client = world.client(proxy.url, {
+        callTimeoutMs: callTimeoutMs(by),
+        log: (entry) => log.push(entry),
+      });
       await client.open();
       let runs = 0;
       const job = defineJob({ name: "job", run: () => ++runs });
@@ -40,7 +43,7 @@ optional("completions lost on the way to PostgreSQL 18", missingPostgres(18), ()
     it("C11 is asked for by outcome(fence): what was done stands, what was not is done anew as a whole", async () => {
       const world = await faultWorld();
       const proxy = await world.proxy();
-      const client = world.client(proxy.url, { callTimeoutMs: SILENCE_MS });
+      const client = world.client(proxy.url, { callTimeoutMs: callTimeoutMs(by) });
       await client.open();
       let begun = 0;
       const job = defineJob({

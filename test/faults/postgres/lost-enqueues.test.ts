@@ -5,7 +5,7 @@ import { optional } from "../../support/optional.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
 import type { Sent } from "../../support/postgres-session.ts";
 import { commitOf, statement } from "../../support/postgres-statements.ts";
-import { faultWorld, SILENCE_MS } from "./world.ts";
+import { callTimeoutMs, faultWorld } from "./world.ts";
 
 const losses = [
   { what: "reply", by: "reset" },
@@ -21,7 +21,7 @@ optional("enqueues lost on the way to PostgreSQL 18", missingPostgres(18), () =>
     it("C1 is repeated under the same id, and is one job", async () => {
       const world = await faultWorld();
       const proxy = await world.proxy();
-      const client = world.client(proxy.url, { callTimeoutMs: SILENCE_MS });
+      const client = world.client(proxy.url, { callTimeoutMs: callTimeoutMs(by) });
       await client.open();
       const lost = proxy.lose(what, statement(world.schema, "enqueue"), by);
       const { jobId, outcome } = await client.enqueue(job);
@@ -33,7 +33,7 @@ optional("enqueues lost on the way to PostgreSQL 18", missingPostgres(18), () =>
     it("C11 stays an unknown outcome when the repeat is lost where it has certainly done nothing", async () => {
       const world = await faultWorld();
       const proxy = await world.proxy();
-      const client = world.client(proxy.url, { callTimeoutMs: SILENCE_MS });
+      const client = world.client(proxy.url, { callTimeoutMs: callTimeoutMs(by) });
       await client.open();
       const enqueue = statement(world.schema, "enqueue");
       const repeat = (sent: Sent): boolean => enqueue(sent) && sent.transaction.length > 0;
@@ -46,7 +46,7 @@ optional("enqueues lost on the way to PostgreSQL 18", missingPostgres(18), () =>
     it("C1 under an id of the caller's, twice, is the same job when the caller repeats it", async () => {
       const world = await faultWorld();
       const proxy = await world.proxy();
-      const client = world.client(proxy.url, { callTimeoutMs: SILENCE_MS });
+      const client = world.client(proxy.url, { callTimeoutMs: callTimeoutMs(by) });
       await client.open();
       const jobId = systemWorld().ids.jobId();
       const commit = commitOf(world.schema, "enqueue");

@@ -7,8 +7,10 @@ import { Backends } from "../../support/postgres-backends.ts";
 import { type PostgresWorld, postgresWorld } from "../../support/postgres-harness.ts";
 import { type PostgresProxy, postgresProxy } from "../../support/postgres-proxy.ts";
 
-/** How long calls of a client may take whose network falls silent, ms. */
-export const SILENCE_MS = 500;
+/** How long calls may take: no longer than must be where a test waits for one in vain, ms. */
+export function callTimeoutMs(by: "reset" | "silence"): number {
+  return by === "silence" ? 1_200 : 10_000;
+}
 
 export interface FaultWorld extends PostgresWorld {
   /** For everything that is done beside the worker; it has no part in any fault. */
