@@ -39,6 +39,7 @@ optional("renewals lost on the way to PostgreSQL 18", missingPostgres(18), () =>
       end.open();
       const result = { state: "held", aborted: false };
       expect(await world.ended(jobId)).toMatchObject({ result, generation: 1, attempt: 1 });
+      await worker.stop();
       expect(worker.counts).toMatchObject({ completed: 1, lost: 0 });
     });
   });
