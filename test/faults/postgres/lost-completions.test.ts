@@ -1,5 +1,6 @@
 import { defineJob, type LogEntry } from "leasehold";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
 import { commitOf, statement } from "../../support/postgres-statements.ts";
@@ -29,7 +30,7 @@ optional("completions lost on the way to PostgreSQL 18", missingPostgres(18), ()
       const lost = proxy.lose(what, statement(world.schema, "complete"), by);
       const worker = client.work([job]);
       await lost;
-      await client.result(jobId);
+      await eventually("the worker to know", () => worker.counts.completed > 0);
       await worker.stop();
       expect(await world.ended(jobId)).toMatchObject({ state: "completed", result: 1, generation: 1 });
       expect(worker.counts).toMatchObject({ completed: 1, lost: 0 });
@@ -59,7 +60,7 @@ optional("completions lost on the way to PostgreSQL 18", missingPostgres(18), ()
       const lost = proxy.lose(what, commitOf(world.schema, "complete"), by);
       const worker = client.work([job]);
       await lost;
-      await client.result(jobId);
+      await eventually("the worker to know", () => worker.counts.completed > 0);
       await worker.stop();
       expect(await world.ended(jobId)).toMatchObject({ result: "written", generation: 1, attempt: 1 });
       expect(worker.counts).toMatchObject({ completed: 1, lost: 0 });
