@@ -64,12 +64,18 @@ export class Enqueuer {
   }
 
   async #known(jobs: readonly NewJob[]): Promise<readonly EnqueueAnswer[]> {
+    let unknown: UnknownOutcomeError;
     try {
       return await this.#send(jobs);
     } catch (error) {
       if (!(error instanceof UnknownOutcomeError)) throw error;
+      unknown = error;
     }
-    const answers = await this.#send(jobs.map((job) => ({ ...job, mayRepeat: true })));
+    const repeated = jobs.map((job) => ({ ...job, mayRepeat: true }));
+    // Whatever the repeat is told, that it wrote nothing says nothing of the first call.
+    const answers = await this.#send(repeated).catch(() => {
+      throw unknown;
+    });
     return answers.map((answer, i) => {
       // A fresh id that is already there is there by our own first call.
       const own = answer.outcome === "repeated" && jobs[i]?.mayRepeat === false;

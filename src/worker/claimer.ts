@@ -55,9 +55,8 @@ export class Claimer {
   #timerAtMs = 0;
   /** `idle`: nothing was due at the last look, before which the listener was armed. `backOff`: the store failed. */
   #rest: "idle" | "backOff" | undefined;
+  /** The listener was armed before the look that comes next or is under way, and has not rung since: it does so once. */
   #armed = false;
-  /** Rung while a claim was under way: look again before sleeping. */
-  #rung = false;
   /** The last claim of ready jobs found fewer than it asked for. */
   #short = true;
   #lastTakeoverMs = Number.NEGATIVE_INFINITY;
@@ -91,7 +90,7 @@ export class Claimer {
   /** Something may have become due. */
   poke(): void {
     if (this.#stopped) return;
-    this.#rung = true;
+    this.#armed = false;
     this.#pollMs = this.#options.pollMs;
     // While the store is out of reach the back-off decides, not the bell.
     if (this.#rest === "backOff") return;
@@ -149,7 +148,6 @@ export class Claimer {
   }
 
   async #claim(limit: number, takeover: boolean): Promise<void> {
-    this.#rung = false;
     this.#roster.reserved = Math.min(limit, this.#roster.free);
     let reply: Claimed | undefined;
     let sent!: Instant;
@@ -189,7 +187,7 @@ export class Claimer {
     const nothing = found === 0 && (takeover || this.#contact.isCautious(this.#roster.nowMs));
     if (!nothing || reply.ended.length > 0) {
       this.#armed = false;
-    } else if (this.#armed && !this.#rung) {
+    } else if (this.#armed) {
       this.#rest = "idle";
       this.#nextDueInMs = reply.nextDueInMs;
     } else {

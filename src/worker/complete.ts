@@ -36,20 +36,23 @@ async function complete<Result>(run: Run, body: (tx: Tx) => Promise<Result> | Re
     result = await body(tx);
     return run.resultJson(result);
   };
-  for (let unknown = false; ; await world.timers.sleep(AGAIN_MS * (1 + world.random.next()))) {
+  let unknown: UnknownOutcomeError | undefined;
+  for (; ; await world.timers.sleep(AGAIN_MS * (1 + world.random.next()))) {
     try {
-      if (unknown && (await wasSettled(run))) break;
+      if (unknown !== undefined && (await wasSettled(run))) break;
+      unknown = undefined;
       world.reached("before-complete-send");
       await store.completeWith(run.fence, writes, { timeoutMs });
       world.reached("after-complete-reply");
       break;
     } catch (error) {
-      const silent = error instanceof UnknownOutcomeError;
-      const again = silent || error instanceof StoreBusyError;
+      if (error instanceof UnknownOutcomeError) unknown ??= error;
+      const again = error instanceof UnknownOutcomeError || error instanceof StoreBusyError;
       if (again && run.lease.stateAt(instant(world.clock)) !== "ended" && run.refusal === undefined) {
-        unknown ||= silent;
         continue;
       }
+      // A later call that certainly wrote nothing says nothing of the one without an answer.
+      if (again && unknown !== undefined) throw unknown;
       if (error instanceof StaleLeaseError || error instanceof GoneError) await markRefused(run);
       throw error;
     }

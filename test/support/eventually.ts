@@ -1,21 +1,24 @@
-/** Looked at so often, ms. */
-const LOOK_EVERY_MS = 20;
+import { setTimeout as sleep } from "node:timers/promises";
+
+const LOOK_EVERY_MS = 10;
+/** For the day on which it does not come: well below the time that a test has. */
+const WITHIN_MS = 20_000;
 
 /**
- * Waits until `look` finds something: a value that is neither undefined nor false.
+ * Looks until there is something to see, and answers it. Not for measuring: how long it takes is no part of any test.
  *
- * @param what for the message of a test that waits in vain
+ * @param what for the error: "the lease to lapse"
  */
-export async function eventually<T>(
+export async function eventually<Value>(
   what: string,
-  look: () => T | undefined | false | Promise<T | undefined | false>,
-  withinMs = 20_000,
-): Promise<T> {
-  const deadlineMs = performance.now() + withinMs;
+  look: () => Promise<Value | false | undefined> | Value | false | undefined,
+  withinMs = WITHIN_MS,
+): Promise<Value> {
+  const untilMs = Date.now() + withinMs;
   for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (performance.now() > deadlineMs) throw new Error(`Not within ${withinMs} ms: ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    const seen = await look();
+    if (seen !== false && seen !== undefined) return seen;
+    if (Date.now() > untilMs) throw new Error(`Waited ${withinMs} ms in vain for ${what}`);
+    await sleep(LOOK_EVERY_MS);
   }
 }

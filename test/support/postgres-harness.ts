@@ -5,8 +5,8 @@ import { postgres } from "../../src/stores/postgres/index.ts";
 import type { Store } from "../../src/stores/store.ts";
 import type { Competitor, ConformanceHarness, ConformanceWorld } from "../../src/testing/index.ts";
 import { startCompetitor } from "./competitor.ts";
-import { type FreezableProxy, freezableProxy } from "./frozen-proxy.ts";
 import { pgbouncer } from "./pgbouncer.ts";
+import { type PostgresProxy, postgresProxy } from "./postgres-proxy.ts";
 import { type PostgresVersion, postgresServer } from "./postgres-server.ts";
 import { withShiftedClock } from "./shifted-clock.ts";
 
@@ -49,7 +49,7 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
   const stores: Store[] = [];
   const clients: pg.Client[] = [];
   const competitors: Competitor[] = [];
-  const proxies: FreezableProxy[] = [];
+  const proxies: PostgresProxy[] = [];
   const madeSchemas: string[] = [];
 
   const open = (where = schema, address = url): Store => {
@@ -133,7 +133,7 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
       return competitor;
     },
     async unreachable() {
-      const proxy = await freezableProxy(url);
+      const proxy = await postgresProxy(url);
       proxies.push(proxy);
       const other = open(schema, proxy.url);
       await other.open();

@@ -83,6 +83,23 @@ describe("claiming (W1)", () => {
     await worker.stop();
   });
 
+  it("starts a job at once also after it was woken for nothing", async () => {
+    const { leasehold, world } = testWorld();
+    let ran = 0;
+    const job = defineJob({ name: "job", run: () => void ran++ });
+    const elsewhere = defineJob({ name: "elsewhere", run: () => {} });
+    const worker = leasehold.work([job]);
+    await world.advance(60_000);
+    for (const n of [1, 2, 3]) {
+      await leasehold.enqueue(elsewhere); // rings for everybody
+      await world.settle();
+      await leasehold.enqueue(job);
+      await world.settle();
+      expect(ran).toBe(n);
+    }
+    await worker.stop();
+  });
+
   it("finds by polling what no bell announced, within 2.4 s", async () => {
     const t = testWorld();
     let ran = 0;

@@ -109,6 +109,29 @@ describe("job.complete", () => {
     await worker.stop();
   });
 
+  it("C11 stays unknown to its handler when no later call could find out", async () => {
+    const { leasehold, world, store } = testWorld();
+    let thrown: unknown;
+    const job = defineJob({
+      name: "job",
+      leaseMs: 1_000,
+      run: ({ job }) => job.complete(() => "written").catch((error) => (thrown = error)),
+    });
+    store.after("completeWith", () => {
+      throw new UnknownOutcomeError("complete", "time-out");
+    });
+    const away = (): void => {
+      throw new StoreBusyError("outcome", 100);
+    };
+    for (const method of ["outcome", "renew"] as const) store.before(method, away);
+    const answer = await leasehold.enqueue(job);
+    const worker = leasehold.work([job]);
+    await world.advance(2_000);
+    expect(thrown).toBeInstanceOf(UnknownOutcomeError);
+    expect(await leasehold.get(answer)).toMatchObject({ state: "completed", result: "written" });
+    await worker.stop();
+  });
+
   it("that was not waited for is waited for by the run", async () => {
     const { leasehold } = testWorld();
     const job = defineJob({

@@ -10,8 +10,14 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const COMMON = {
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   keepAlive: true,
-  fallback_application_name: "leasehold",
 };
+
+/** What operators read in `pg_stat_activity`, unless the caller's address has an `application_name`. */
+export type ConnectionName = "leasehold" | "leasehold listen" | "leasehold renew";
+
+function named(fallback: ConnectionName): Record<string, unknown> {
+  return { ...COMMON, fallback_application_name: fallback };
+}
 
 export function schemaOf(options: PostgresOptions): string {
   const schema = options.schema ?? DEFAULT_SCHEMA;
@@ -22,11 +28,11 @@ export function schemaOf(options: PostgresOptions): string {
 }
 
 /** @throws {StoreUnusableError} when `pg` is needed and missing */
-export async function openPool(options: PostgresOptions): Promise<PgPool> {
+export async function openPool(options: PostgresOptions, name: ConnectionName): Promise<PgPool> {
   if (options.pool !== undefined) return options.pool;
   const { Pool } = await loadPg();
   return new Pool({
-    ...COMMON,
+    ...named(name),
     connectionString: options.connectionString,
     max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
   });
@@ -43,12 +49,12 @@ export async function listeningConnection(options: PostgresOptions): Promise<PgC
   const address = typeof options.listen === "string" ? options.listen : options.connectionString;
   if (address !== undefined) {
     const { Client } = await loadPg();
-    return new Client({ ...COMMON, connectionString: address });
+    return new Client({ ...named("leasehold listen"), connectionString: address });
   }
   // A pg.Pool knows how it makes its connections; one of its own would be missing from the pool.
   const pool = options.pool as unknown as PoolInside;
   const Client = pool.Client ?? (await loadPg()).Client;
-  return new Client({ ...pool.options, ...COMMON });
+  return new Client({ ...pool.options, ...named("leasehold listen") });
 }
 
 interface PoolInside {

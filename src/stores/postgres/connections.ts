@@ -78,9 +78,11 @@ export class Connections {
       use.commit = "to come";
       const { client } = use;
       const waitMs = Math.max(1, Math.floor(call.deadlineMs - this.#world.clock.monotonicMs()));
-      // Settings of this transaction alone: behind a pooler the next one may have another connection.
+      // Settings of this transaction alone: behind a pooler the next one may have another connection. When the network
+      // is cut, the server does not hear that we have given up, and would keep the row locked until the connection dies.
       const begin = `begin isolation level read committed read write;
-        set local lock_timeout = ${waitMs}; set local synchronous_commit = on`;
+        set local lock_timeout = ${waitMs}; set local idle_in_transaction_session_timeout = ${waitMs};
+        set local synchronous_commit = on`;
       await use.run(client.query({ text: begin }));
       const sql = this.#statementsOn(use);
       const value = await fn({
@@ -112,12 +114,14 @@ export class Connections {
     if (this.#closed) return;
     this.#closed = true;
     for (const refuse of this.#refuse) refuse();
-    if (!andPool) {
-      this.#pool.removeListener("error", this.#onIdleError);
-      return;
-    }
-    // A connection that has lost its server says goodbye into the void, and would be waited for for ever.
-    const over = new AbortController(); // what is left of the wait would keep the process, or its thread, alive
+    if (andPool) await this.#endPool();
+    else this.#pool.removeListener("error", this.#onIdleError);
+  }
+
+  /** A connection that has lost its server says goodbye into the void, and would be waited for for ever. */
+  async #endPool(): Promise<void> {
+    // The timer must not outlast the wait: it would keep the process alive, or the thread.
+    const over = new AbortController();
     const ended = this.#pool.end().finally(() => over.abort());
     await Promise.race([ended, this.#world.timers.sleep(CLOSE_WITHIN_MS, over.signal)]);
   }

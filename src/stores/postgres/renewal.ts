@@ -1,8 +1,17 @@
 /** What a renewer thread imports: a connection of its own that does nothing but renew (W2). */
 
+import { systemWorld } from "../../clock/system.ts";
+import { StoreBusyError } from "../../errors.ts";
 import type { RenewalStore } from "../store.ts";
 import { noWarnings } from "../warnings.ts";
 import { PostgresStore } from "./store.ts";
+
+/**
+ * A connection that is ended in this very moment must not cost the process its renewal thread. A server that has no place
+ * for one more must, since renewal then goes on inline, over the pool.
+ */
+const OPEN_TRIES = 5;
+const OPEN_AGAIN_MS = 200;
 
 /** @param options those of `RenewalThreadSpec`, as they came through to the thread */
 export async function openRenewal(options: {
@@ -14,8 +23,16 @@ export async function openRenewal(options: {
     { ...options, migrate: false, listen: false, maxConnections: 1 },
     options.schema,
     undefined,
-    noWarnings,
+    { name: "leasehold renew", warn: noWarnings },
   );
-  await store.open();
-  return store;
+  const { timers } = systemWorld();
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await store.open();
+      return store;
+    } catch (error) {
+      if (tries === OPEN_TRIES || !(error instanceof StoreBusyError)) throw error;
+    }
+    await timers.sleep(OPEN_AGAIN_MS);
+  }
 }

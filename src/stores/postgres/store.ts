@@ -30,7 +30,7 @@ import type {
   Tx,
 } from "../store.ts";
 import { newerSchema, noNotifications, type Warn, warnings } from "../warnings.ts";
-import { describeAddress, listeningConnection, openPool } from "./address.ts";
+import { type ConnectionName, describeAddress, listeningConnection, openPool } from "./address.ts";
 import { Bell } from "./bell.ts";
 import { completeWith } from "./body.ts";
 import { Channel } from "./channel.ts";
@@ -64,6 +64,7 @@ export class PostgresStore implements Store {
   readonly renewalThread: RenewalThreadSpec | undefined;
   readonly #options: PostgresOptions;
   readonly #schema: string;
+  readonly #name: ConnectionName;
   readonly #world: World;
   readonly #texts: Texts;
   readonly #sweep: Sweep;
@@ -80,15 +81,17 @@ export class PostgresStore implements Store {
   /** Notifications were found not to arrive; once is enough to try, and to warn. */
   #isDeaf = false;
 
+  /** @param as what its pool's connections are called, and where its warnings go */
   constructor(
     options: PostgresOptions,
     schema: string,
     renewalThread: RenewalThreadSpec | undefined,
-    warn: Warn = warnings,
+    as: { readonly name: ConnectionName; readonly warn: Warn } = { name: "leasehold", warn: warnings },
   ) {
     this.#options = options;
-    this.#warn = warn;
+    this.#warn = as.warn;
     this.#schema = schema;
+    this.#name = as.name;
     this.#world = options.world ?? systemWorld();
     this.#texts = new Texts(loadStatements(schema), options.trace);
     const sweepMs = options.sweepMs ?? DEFAULT_SWEEP_MS;
@@ -332,7 +335,7 @@ export class PostgresStore implements Store {
 
   #pool(): Promise<Connections> {
     if (this.#closed) return Promise.reject(new ClosedError("The store"));
-    this.#connections ??= openPool(this.#options).then(
+    this.#connections ??= openPool(this.#options, this.#name).then(
       (pool) => new Connections(pool, this.#texts, this.#world, this.description),
       (error: unknown) => {
         this.#connections = undefined;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
-import { allEnded, audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
+import { allEnded, audited, job, leaseholdOn, startWorker, stopped } from "./server-world.ts";
 
 const HOUR_MS = 3_600_000;
 

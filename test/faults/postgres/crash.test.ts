@@ -5,7 +5,7 @@ import { audit } from "../../support/audit.ts";
 import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
-import { audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
+import { audited, job, leaseholdOn, startWorker, stopped } from "./server-world.ts";
 
 optional("a PostgreSQL 18 that is killed", missingOwnServer(18), () => {
   it("W7 costs a worker no more than a pause: each acknowledged job ends once, in order of generations", async () => {

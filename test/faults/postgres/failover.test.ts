@@ -8,7 +8,7 @@ import { optional } from "../../support/optional.ts";
 import { missingOwnServer, type OwnServer, ownServer } from "../../support/own-server.ts";
 import { postgresServer } from "../../support/postgres-server.ts";
 import { fencedTable } from "./fenced-table.ts";
-import { storeOn } from "./world.ts";
+import { storeOn } from "./server-world.ts";
 
 /** From now on the standby hears nothing of what the primary writes. */
 async function makeLag(primary: OwnServer): Promise<void> {

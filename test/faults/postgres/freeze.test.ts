@@ -5,7 +5,7 @@ import type { Child } from "../../support/child.ts";
 import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
-import { audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
+import { audited, job, leaseholdOn, startWorker, stopped } from "./server-world.ts";
 
 /** Longer by wish: `LEASEHOLD_FREEZE_MS=30000`. */
 const FREEZE_MS = Number(process.env["LEASEHOLD_FREEZE_MS"] ?? 5_500);

@@ -3,7 +3,7 @@ import { eventually } from "../../support/eventually.ts";
 import { missingNetworks, network } from "../../support/networks.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
-import { allEnded, audited, job, leaseholdOn, startWorker, stopped } from "./world.ts";
+import { allEnded, audited, job, leaseholdOn, startWorker, stopped } from "./server-world.ts";
 
 optional(
   "two workers in networks of their own, on one PostgreSQL 18",

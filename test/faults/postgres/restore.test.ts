@@ -5,7 +5,7 @@ import { cli, folder } from "../../cli/support.ts";
 import { CALL, ids, newJob } from "../../stores/postgres/world.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, type OwnServer, ownServer } from "../../support/own-server.ts";
-import { storeOn } from "./world.ts";
+import { storeOn } from "./server-world.ts";
 
 /** Claims what is ready, as somebody new. */
 async function claimed(store: Store, limit: number): Promise<Fence[]> {

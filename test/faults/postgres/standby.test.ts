@@ -6,7 +6,7 @@ import { CALL, ids, newJob } from "../../stores/postgres/world.ts";
 import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
-import { allEnded, audited, job, leaseholdOn, startWorker, stopped, storeOn } from "./world.ts";
+import { allEnded, audited, job, leaseholdOn, startWorker, stopped, storeOn } from "./server-world.ts";
 
 optional("a PostgreSQL 18 that only reads for a while", missingOwnServer(18), () => {
   describe("a standby", () => {

@@ -7,7 +7,7 @@ import { audit } from "../../support/audit.ts";
 import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, type OwnServer, ownServer } from "../../support/own-server.ts";
-import { audited, leaseholdOn, storeOn } from "./world.ts";
+import { audited, leaseholdOn, storeOn } from "./server-world.ts";
 
 /** Cancels a commit that waits for the standby, as somebody does who sees the server hang. */
 async function cancelWait(primary: OwnServer): Promise<void> {

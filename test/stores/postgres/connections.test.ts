@@ -1,5 +1,6 @@
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { sleepBy } from "../../../src/clock/sleep.ts";
 import { systemWorld } from "../../../src/clock/system.ts";
 import { InvalidArgumentError, StoreUnusableError, UnknownOutcomeError } from "../../../src/errors.ts";
 import { postgres } from "../../../src/stores/postgres/index.ts";
@@ -7,7 +8,7 @@ import type { Store } from "../../../src/stores/store.ts";
 import { optional } from "../../support/optional.ts";
 import type { PostgresWorld } from "../../support/postgres-harness.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
-import { CALL, claimAll, ids, newJob, storeOn, timers, worldOf } from "./world.ts";
+import { CALL, claimAll, ids, newJob, storeOn, timers, wokenBy, worldOf } from "./world.ts";
 
 /** A store whose connections carry the name of its world: other tests use the server at the same time. */
 function namedStoreOn(world: PostgresWorld): Store {
@@ -23,20 +24,6 @@ async function killConnections({ query, schema }: PostgresWorld, where: string):
     [schema],
   );
   return rows.length;
-}
-
-/** Until a sleeper of `store` is woken by what `ring` does, tried again and again. */
-async function wokenBy(store: Store, ring: () => Promise<unknown>): Promise<void> {
-  let isWoken = false;
-  const listener = store.listen(() => {
-    isWoken = true;
-  });
-  onTestFinished(() => listener.close());
-  while (!isWoken) {
-    listener.arm();
-    await ring();
-    for (let n = 0; n < 20 && !isWoken; n += 1) await timers.sleep(10);
-  }
 }
 
 optional("connections to PostgreSQL 18", missingPostgres(18), () => {
@@ -66,6 +53,35 @@ optional("connections to PostgreSQL 18", missingPostgres(18), () => {
       await told;
       await caller.rollback();
       expect(await store.enqueue([newJob()], CALL)).toMatchObject([{ outcome: "enqueued" }]);
+    });
+
+    it("leaves no timer behind when it is closed, which would keep its process alive", async () => {
+      const world = await worldOf(18);
+      const pending = new Set<object>();
+      const system = systemWorld();
+      const after: typeof timers.after = (delayMs, fn, options) => {
+        const key = {};
+        pending.add(key);
+        const timer = system.timers.after(
+          delayMs,
+          () => {
+            pending.delete(key);
+            fn();
+          },
+          options,
+        );
+        return {
+          cancel() {
+            pending.delete(key);
+            timer.cancel();
+          },
+        };
+      };
+      const counted = { ...system, timers: { ...system.timers, after, sleep: sleepBy(after) } };
+      const store = storeOn(world, { world: counted, listen: false });
+      await store.open();
+      await store.close();
+      expect(pending.size).toBe(0);
     });
 
     it("uses the caller's own pool, and leaves it open", async () => {

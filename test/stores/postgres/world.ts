@@ -48,3 +48,17 @@ export async function claimAll(store: Store, owner: Owner, limit = 100): Promise
   const { jobs } = await store.claim({ owner, queues: ["queue"], limit, takeover: false }, CALL);
   return jobs.map(({ job }) => ({ jobId: job.jobId, owner, generation: job.generation }));
 }
+
+/** Until a sleeper of `store` is woken by what `ring` does, tried again and again. */
+export async function wokenBy(store: Store, ring: () => Promise<unknown>): Promise<void> {
+  let isWoken = false;
+  const listener = store.listen(() => {
+    isWoken = true;
+  });
+  onTestFinished(() => listener.close());
+  while (!isWoken) {
+    listener.arm();
+    await ring();
+    for (let n = 0; n < 20 && !isWoken; n += 1) await timers.sleep(10);
+  }
+}
