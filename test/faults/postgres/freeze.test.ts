@@ -31,6 +31,12 @@ optional("a PostgreSQL 18 that stands still for longer than two leases", missing
     await workers[1]?.tells("working");
     await enqueue();
     await eventually("all run", () => all("started") === 6);
+    // A claim that is under way would be carried out when the server goes on, whatever has become of its sender (C4). After
+    // some looks for nothing there is none for a while.
+
+    const looks = workers.map((worker) => worker.all("idle").length + 5);
+    const asleep = (): boolean => workers.every((worker, n) => worker.all("idle").length >= (looks[n] ?? 0));
+    await eventually("the workers look but seldom", asleep);
 
     server.freeze();
     await timers.sleep(FREEZE_MS);

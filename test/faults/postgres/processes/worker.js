@@ -17,7 +17,12 @@ function tell(what, detail) {
 /** @type {(() => void)[]} */
 const unfinished = [];
 
-const leasehold = new Leasehold({ store: postgres({ connectionString }), log: () => {} });
+// A call is given up long before a frozen server goes on: one that began before and is answered then could still take over.
+const leasehold = new Leasehold({
+  store: postgres({ connectionString }),
+  callTimeoutMs: 1_500,
+  log: () => {},
+});
 const job = defineJob({
   name: "job",
   leaseMs: Number(leaseMs),
@@ -33,6 +38,7 @@ worker
   .on("completed", ({ job: { id } }) => tell("completed", id))
   .on("aborted", ({ job: { id } }) => tell("aborted", id))
   .on("lost", ({ job: { id } }) => tell("lost", id))
+  .on("idle", () => tell("idle"))
   .on("unreachable", () => tell("unreachable"))
   .on("reachable", () => tell("reachable"));
 tell("working", Date.now());
