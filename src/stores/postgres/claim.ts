@@ -9,6 +9,7 @@ import type { Call, Connections } from "./connections.ts";
 import type { Asked, Hints } from "./hints.ts";
 import { HistoryChanged } from "./moment.ts";
 import type { OwnSql } from "./statements.ts";
+import type { StoreTime } from "./store-time.ts";
 import { promote, type Sweep } from "./sweep.ts";
 
 /** How often one claim looks again, after candidates had to be sent to wait for their resource. */
@@ -27,16 +28,17 @@ export async function claim(
   request: ClaimRequest,
   sweep: Sweep,
   hints: Hints,
+  time: StoreTime,
 ): Promise<Claimed> {
   const sql = connections.on(call);
   const isDue = sweep.isDue(request.takeover);
   const swept = isDue ? sweep.begin(connections, call, request.takeover) : undefined;
   const isSwept = isDue && request.takeover;
   const jobs: ClaimedJob[] = [];
-  let dueInMs = await lookRepeatedly(sql, request, hints, isSwept, jobs);
+  let dueInMs = await lookRepeatedly(sql, request, hints, time, isSwept, jobs);
   if (swept !== undefined && (jobs.length === 0 || sweep.isAwaited)) {
     await swept;
-    if (jobs.length < request.limit) dueInMs = await lookRepeatedly(sql, request, hints, isSwept, jobs);
+    if (jobs.length < request.limit) dueInMs = await lookRepeatedly(sql, request, hints, time, isSwept, jobs);
   }
   return { jobs, ended: sweep.takeEnded(), nextDueInMs: notPast(dueInMs) };
 }
@@ -46,6 +48,7 @@ async function lookRepeatedly(
   sql: OwnSql,
   request: ClaimRequest,
   hints: Hints,
+  time: StoreTime,
   isSwept: boolean,
   jobs: ClaimedJob[],
 ): Promise<number | undefined> {
@@ -57,7 +60,7 @@ async function lookRepeatedly(
     const isWhole = isSwept || hints.knowResources(queues);
     const asked = hints.startsOf(queues, isSwept && look === 0);
     try {
-      looked = await lookFor(sql, request, asked, isWhole, wanted, fewest);
+      looked = await lookFor(sql, request, asked, time, isWhole, wanted, fewest);
     } catch (error) {
       if (jobs.length === 0) throw error;
       break; // what was claimed before is ours, and must not be lost with this answer
@@ -99,6 +102,7 @@ async function lookFor(
   sql: OwnSql,
   { owner, takeover }: ClaimRequest,
   queues: readonly Asked[],
+  time: StoreTime,
   isWhole: boolean,
   wanted: number,
   fewest: number,
@@ -113,9 +117,10 @@ async function lookFor(
     queues.map(({ seq }) => seq),
   ];
   const [first, ...tuples] = isWhole
-    ? await sql.tuples("claim", [...asked, takeover, candidates, wanted])
+    ? await sql.tuples("claim", [...asked, takeover, candidates, wanted, time.estimateMs])
     : await sql.tuples("claim ready", [...asked, wanted]);
   const whole = claimFromTuple(first ?? []);
+  time.told(whole.now);
   if (whole.historyChanged) throw new HistoryChanged();
   const names = new Map(whole.queues.map(([id, name]) => [id, name]));
   const found = new Map(whole.queues.map(([, name, count]) => [name, count]));

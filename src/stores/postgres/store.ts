@@ -54,6 +54,7 @@ import { renew, renewLeases } from "./renew.ts";
 import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
 import { type Sql, Texts } from "./statements.ts";
+import { StoreTime } from "./store-time.ts";
 import { Sweep } from "./sweep.ts";
 import { callersTransaction } from "./transaction.ts";
 import { findLease } from "./transition.ts";
@@ -67,6 +68,7 @@ export class PostgresStore implements Store {
   readonly #name: ConnectionName;
   readonly #world: World;
   readonly #texts: Texts;
+  readonly #time: StoreTime;
   readonly #sweep: Sweep;
   readonly #hints: Hints;
   readonly #pruner = new Pruner();
@@ -95,7 +97,8 @@ export class PostgresStore implements Store {
     this.#world = options.world ?? systemWorld();
     this.#texts = new Texts(loadStatements(schema), options.trace);
     const sweepMs = options.sweepMs ?? DEFAULT_SWEEP_MS;
-    this.#sweep = new Sweep(this.#world.clock, sweepMs);
+    this.#time = new StoreTime(this.#world.clock);
+    this.#sweep = new Sweep(this.#world.clock, sweepMs, this.#time);
     this.#hints = new Hints(this.#world.clock, sweepMs);
     // No name of a user's becomes a channel's: it is hashed.
     const hash = createHash("sha256").update(schema).digest("hex").slice(0, 16);
@@ -167,7 +170,7 @@ export class PostgresStore implements Store {
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
     return this.#with("claim", options, (connections, call) =>
-      claim(connections, call, request, this.#sweep, this.#hints),
+      claim(connections, call, request, this.#sweep, this.#hints, this.#time),
     );
   }
 

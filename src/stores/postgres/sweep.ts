@@ -10,6 +10,7 @@ import type { Call, Connections } from "./connections.ts";
 import { note } from "./journal.ts";
 import { readMomentToRaise } from "./moment.ts";
 import type { Sql } from "./statements.ts";
+import type { StoreTime } from "./store-time.ts";
 import { lockLease, lockUnlocked, saveFreedLease, saveJob } from "./transition.ts";
 
 /** How many rows of the line one sweep looks at. The next one goes on behind them, so each is reached in its turn. */
@@ -47,6 +48,7 @@ interface Swept {
 export class Sweep {
   readonly #clock: Clock;
   readonly #everyMs: number;
+  readonly #time: StoreTime;
   #lastMs = Number.NEGATIVE_INFINITY;
   #lastPromotionMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
@@ -56,9 +58,10 @@ export class Sweep {
   #lease = "";
   #resource = "";
 
-  constructor(clock: Clock, everyMs: number) {
+  constructor(clock: Clock, everyMs: number, time: StoreTime) {
     this.#clock = clock;
     this.#everyMs = everyMs;
+    this.#time = time;
   }
 
   /** With an interval of 0 each claim sweeps, and waits for it. */
@@ -113,6 +116,7 @@ export class Sweep {
       ...parametersOf(this.#ready),
       ROWS_A_SWEEP,
       ...parametersOf(this.#waiting),
+      this.#time.estimateMs,
     ]);
     const doomed = rows.flatMap(({ job_id }) => (job_id === null ? [] : [job_id]));
     // What is left to be ended here is met again: the places are kept.

@@ -34,7 +34,7 @@ function newJob(change: Partial<NewJob> = {}): NewJob {
 const FIVE_HUNDRED = Array.from({ length: 500 }, () => ids.jobId());
 const HOT: Readonly<Record<string, readonly unknown[]>> = {
   "claim ready": ["owner", ["queue"], [500], [-(2 ** 31)], [0], 500],
-  claim: ["owner", ["queue"], [500], [-(2 ** 31)], [0], true, 500, 500],
+  claim: ["owner", ["queue"], [500], [-(2 ** 31)], [0], true, 500, 500, null],
   renew: [FIVE_HUNDRED, FIVE_HUNDRED.map(() => "owner"), FIVE_HUNDRED.map(() => 1)],
   "complete plain": ["owner", FIVE_HUNDRED, FIVE_HUNDRED.map(() => 1), "{}"],
   complete: [
@@ -43,7 +43,7 @@ const HOT: Readonly<Record<string, readonly unknown[]>> = {
     FIVE_HUNDRED.map(() => 1),
     FIVE_HUNDRED.map(() => null),
   ],
-  "sweep jobs": [0, -(2 ** 31), 0, 2_000, "", -(2 ** 31), 0],
+  "sweep jobs": [0, -(2 ** 31), 0, 2_000, "", -(2 ** 31), 0, null],
   "promote due": [1_000],
   "free waiting": ["", 200],
 };

@@ -74,11 +74,13 @@ select job_id, seq, name, queue, priority, lease_ms, generation, attempt, max_at
        settled_generation, settled_operation, null, null, null
   from claimed;
 
--- name: claim    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 takeover  $7 candidates  $8 limit
+-- name: claim    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 takeover  $7 candidates  $8 limit  $9 sent
 -- C2 with all that belongs to it. Of the jobs of one resource only the first may have it, when nobody else holds it; the
--- rest leave the line to wait. A row with an owner is a lapsed lease, to be taken over.
+-- rest leave the line to wait. A row with an owner is a lapsed lease, to be taken over, unless it lapsed while this claim was
+-- on its way ($9, the store's time when it was sent): its owner may have been cut off as well, and come back (W7).
 with moment as materialized (
-  select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
+  select m.*, least(m.now, $9::bigint) as lapsed_by, set_config('synchronous_commit', 'on', true) as durable
+    from {schema}.moment m
 ), timeline as (
   update {schema}.store s
      set epoch = m.epoch, timeline = m.timeline
@@ -100,7 +102,7 @@ with moment as materialized (
           where ready
             and (queue, priority, seq) >= (a.id, a.priority, a.seq) and queue <= a.id
             and (num_nulls(owner) > 0
-                 or ($6::boolean and lease_until <= (select now from moment)
+                 or ($6::boolean and lease_until <= (select lapsed_by from moment)
                      and attempt < max_attempts and not cancel_requested))
           order by queue, priority, seq
           limit a.share
@@ -114,7 +116,7 @@ with moment as materialized (
   select l.name
     from first f
     join {schema}.lease l on l.name = f.resource
-   where l.owner is null or ($6::boolean and l.lease_until <= (select now from moment))
+   where l.owner is null or ($6::boolean and l.lease_until <= (select lapsed_by from moment))
      for update of l skip locked
 ), available as materialized (
   select f.resource, f.place

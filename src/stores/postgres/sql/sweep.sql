@@ -1,4 +1,4 @@
--- name: sweep jobs    $1 queue  $2 priority  $3 seq  $4 limit  $5 resource  $6 priority  $7 seq
+-- name: sweep jobs    $1 queue  $2 priority  $3 seq  $4 limit  $5 resource  $6 priority  $7 seq  $8 sent
 -- A piece of the line of every queue, and one of those that wait for a resource, each behind the last piece. There is no index on lease_until, whose upkeep at each claim
 -- and renewal would cost more than this walk. Brings back leases that start in the future (T5), and names the lapsed
 -- ones that cannot be taken over (C12, C13); what can be is found by the claim itself. A limit in a subquery is one that the
@@ -39,7 +39,7 @@ with moment as materialized (
 )
 select l.job_id, null::integer as queue, null::text as resource, null::integer as priority, null::bigint as seq
   from leased l, moment m
- where l.lease_until <= m.now and (l.attempt >= l.max_attempts or l.cancel_requested)
+ where l.lease_until <= least(m.now, $8::bigint) and (l.attempt >= l.max_attempts or l.cancel_requested)
 union all
 (select null, queue, null, priority, seq from piece order by queue, priority, seq offset $4::integer - 1)
 union all
