@@ -10,7 +10,7 @@ export const graphileWorker = {
   name: "graphile-worker",
   version: versions["graphile-worker"],
   settings: "localQueue.size 2000, completeJobBatchDelay 0, failJobBatchDelay 0",
-  jobsToDrain: { default: 60_000 },
+  jobsToDrain: { default: 100_000 },
   jobsToEnqueue: { default: 1_000 },
   variants: [{ name: "" }],
   atOnce: true,

@@ -5,7 +5,7 @@ import { openOn, version } from "./leasehold.js";
 export const leaseholdOnPostgres = {
   name: "leasehold on PostgreSQL",
   version,
-  jobsToDrain: { default: 60_000 },
+  jobsToDrain: { default: 100_000 },
   jobsToEnqueue: { default: 2_000 },
   variants: [{ name: "" }],
   atOnce: true,

@@ -8,7 +8,7 @@ export const pgBoss = {
   name: "pg-boss",
   version: versions["pg-boss"],
   settings: "batchSize 1000, burstWhenBatchFull, localConcurrency 4, LISTEN/NOTIFY",
-  jobsToDrain: { default: 40_000 },
+  jobsToDrain: { default: 60_000 },
   jobsToEnqueue: { default: 1_000 },
   variants: [{ name: "" }],
   atOnce: true,

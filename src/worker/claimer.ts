@@ -135,7 +135,7 @@ export class Claimer {
     this.#roster.nowMs = sent.monotonicMs;
     const { free, ahead, waiting } = this.#roster;
     const takeover = free > 0 && this.#takesOver(sent.monotonicMs);
-    const limit = takeover ? 1 : free + ahead - waiting.length;
+    const limit = takeover ? 1 : free + ahead - waiting;
     // With all places taken, a prefetch is worth a call when half of it is used up and there was more to be had.
     if (limit <= 0 || (free === 0 && (this.#short || limit * 2 < ahead))) return;
     this.#claiming = this.#claim(limit, takeover);
@@ -185,15 +185,16 @@ export class Claimer {
     else if (found > 0) this.#short = reply.jobs[0]?.previous !== undefined;
     else this.#short = true;
     const nothing = found === 0 && (takeover || this.#contact.isCautious(this.#roster.nowMs));
-    if (!nothing || reply.ended.length > 0) {
-      this.#armed = false;
-    } else if (this.#armed) {
+    const cameShort = found < limit && reply.ended.length === 0;
+    if (nothing && cameShort && this.#armed) {
       this.#rest = "idle";
       this.#nextDueInMs = reply.nextDueInMs;
-    } else {
+    } else if (cameShort) {
       // Arm first and look once more: a wake-up for what came in between would otherwise be lost.
       this.#listener.arm();
       this.#armed = true;
+    } else {
+      this.#armed = false;
     }
   }
 

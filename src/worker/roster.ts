@@ -11,7 +11,9 @@ export class Roster {
   readonly #concurrency: number;
   readonly #rate = new StartRate();
   readonly #running: Run[] = [];
+  /** Those before `#next` have been started. */
   #waiting: Run[] = [];
+  #next = 0;
   #alone: Run | undefined;
   #stopped = false;
   /** Places kept for a claim that is under way. */
@@ -27,8 +29,9 @@ export class Roster {
     return this.#running;
   }
 
-  get waiting(): readonly Run[] {
-    return this.#waiting;
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waiting.length - this.#next;
   }
 
   get free(): number {
@@ -47,6 +50,7 @@ export class Roster {
 
   /** Takes in what a claim brought; a lapsed one starts before those that wait (W8). */
   admit(runs: readonly Run[]): void {
+    this.#forgetStarted();
     for (const run of runs) {
       if (run.isSuspect && this.#alone === undefined) this.#alone = run;
       else if (run.claimed.previous !== undefined) this.#waiting.unshift(run);
@@ -64,12 +68,11 @@ export class Roster {
         this.#start(this.#alone, nowMs);
       return;
     }
-    let started = 0;
-    while (started < this.#waiting.length && this.free > keep) {
-      const run = this.#waiting[started++] as Run;
+    while (this.#next < this.#waiting.length && this.free > keep) {
+      const run = this.#waiting[this.#next++] as Run;
       if (run.phase === "waiting") this.#start(run, nowMs);
     }
-    if (started > 0) this.#waiting = started === this.#waiting.length ? [] : this.#waiting.slice(started);
+    if (this.#next === this.#waiting.length) this.#forgetStarted();
   }
 
   /** The handler has ended: its place is free. */
@@ -88,10 +91,12 @@ export class Roster {
   /** A run that never began was lost or given back. */
   leave(run: Run): void {
     if (this.#alone === run && run.place < 0) this.#alone = undefined;
+    this.#forgetStarted();
     if (this.#waiting.length > 0) this.#waiting = this.#waiting.filter((other) => other !== run);
   }
 
   releaseWaiting(why: "makes_room" | "stopping"): void {
+    this.#forgetStarted();
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const run of waiting) if (run.phase === "waiting") run.release(why);
@@ -102,6 +107,13 @@ export class Roster {
     this.#stopped = true;
     this.releaseWaiting("stopping");
     if (this.#alone?.phase === "waiting") this.#alone.release("stopping");
+  }
+
+  /** Once for each claim, rather than at each start, which would copy the rest every time. */
+  #forgetStarted(): void {
+    if (this.#next === 0) return;
+    this.#waiting = this.#waiting.slice(this.#next);
+    this.#next = 0;
   }
 
   #start(run: Run, nowMs: number): void {

@@ -7,7 +7,7 @@ const NOTIFY_EVERY_MS = 10;
  * Only after so long a silence may a commit that makes jobs due notify by itself, ms. That wakes others soonest, but NOTIFY
  * holds a lock of the whole server until the commit has reached the disk: not for those who commit one after the other.
  */
-const QUIET_MS = 50;
+const QUIET_MS = 15;
 
 export interface BellOptions {
   readonly world: World;

@@ -17,28 +17,36 @@ const LOOKS = 5;
 /** How many candidates are read at once at least, so that a run of jobs on one busy resource is passed quickly. */
 const FEWEST_CANDIDATES = 100;
 
-/**
- * A sweep that is due runs beside the claim, which waits for it only when there was nothing to claim before it.
- *
- * @throws {HistoryChanged} nothing was claimed: the floor must be raised first
- */
+/** What a store brings to its claims, and keeps between them. */
+export interface ClaimMemory {
+  readonly sweep: Sweep;
+  readonly hints: Hints;
+  readonly time: StoreTime;
+  /** A sweep beside an earlier claim has changed something. */
+  readonly onSwept: () => void;
+}
+
+/** @throws {HistoryChanged} nothing was claimed: the floor must be raised first */
 export async function claim(
   connections: Connections,
   call: Call,
   request: ClaimRequest,
-  sweep: Sweep,
-  hints: Hints,
-  time: StoreTime,
+  memory: ClaimMemory,
 ): Promise<Claimed> {
+  const { sweep } = memory;
   const sql = connections.on(call);
-  const isDue = sweep.isDue(request.takeover);
-  const swept = isDue ? sweep.begin(connections, call, request.takeover) : undefined;
-  const isSwept = isDue && request.takeover;
   const jobs: ClaimedJob[] = [];
-  let dueInMs = await lookRepeatedly(sql, request, hints, time, isSwept, jobs);
-  if (swept !== undefined && (jobs.length === 0 || sweep.isAwaited)) {
-    await swept;
-    if (jobs.length < request.limit) dueInMs = await lookRepeatedly(sql, request, hints, time, isSwept, jobs);
+  const due = sweep.isDue(request.takeover);
+  let dueInMs = due === "now" ? undefined : await lookRepeatedly(sql, request, memory, false, jobs);
+  if (due === "now" || (due !== "no" && jobs.length === 0)) {
+    const swept = sweep.begin(connections, call, request.takeover);
+    swept.catch(() => {});
+    dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
+    // Who found jobs does not wait for it: what it finds is told by the next claim.
+    const isAwaited = sweep.isAwaited || jobs.length === 0;
+    if (!isAwaited) swept.then((changed) => changed && memory.onSwept()).catch(() => {});
+    else if ((await swept) && jobs.length < request.limit)
+      dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
   }
   return { jobs, ended: sweep.takeEnded(), nextDueInMs: notPast(dueInMs) };
 }
@@ -47,8 +55,7 @@ export async function claim(
 async function lookRepeatedly(
   sql: OwnSql,
   request: ClaimRequest,
-  hints: Hints,
-  time: StoreTime,
+  { hints, time }: ClaimMemory,
   isSwept: boolean,
   jobs: ClaimedJob[],
 ): Promise<number | undefined> {

@@ -26,35 +26,68 @@ export interface WholeClaim {
 /** The columns of both statements, in their order. */
 type Tuple = readonly [
   jobId: JobId,
-  seq: number,
+  numbers: string,
   name: string,
-  queue: number,
-  priority: number,
-  leaseMs: number,
-  generation: number,
-  attempt: number,
-  maxAttempts: number,
-  expiredCount: number,
-  run: number,
-  heals: number,
   resource: string | null,
-  resourceGeneration: number | null,
   uniqueKey: string | null,
-  maxRunMs: number | null,
   backoff: string | null,
   input: string,
   error: string | null,
   progress: string | null,
-  createdAtMs: number,
   settledOwner: Owner | null,
-  settledGeneration: number | null,
   settledOperation: SettleOperation | null,
   previousOwner: Owner | null,
-  previousGeneration: number | null,
-  previousUntilMs: number | null,
 ];
 
-const INPUT = 17;
+const INPUT = 6;
+
+/** Where in `numbers` each stands; the two of a previous owner come last. */
+const NUMBERS = {
+  seq: 0,
+  queue: 1,
+  priority: 2,
+  leaseMs: 3,
+  generation: 4,
+  attempt: 5,
+  maxAttempts: 6,
+  expiredCount: 7,
+  run: 8,
+  heals: 9,
+  resourceGeneration: 10,
+  maxRunMs: 11,
+  createdAtMs: 12,
+  settledGeneration: 13,
+  previousGeneration: 14,
+  previousUntilMs: 15,
+} as const;
+
+const [COMMA, CLOSE, MINUS, ZERO, NINE] = [44, 125, 45, 48, 57];
+
+/** Reads `{1,-2,NULL}` digit by digit: no other text is made of it. NULL becomes NaN. */
+function numbersOf(array: string): number[] {
+  const numbers: number[] = [];
+  let number = 0;
+  let sign = 1;
+  for (let i = 1; i < array.length; i++) {
+    const letter = array.charCodeAt(i);
+    if (letter >= ZERO && letter <= NINE) {
+      number = number * 10 + letter - ZERO;
+    } else if (letter === COMMA || letter === CLOSE) {
+      numbers.push(sign * number);
+      number = 0;
+      sign = 1;
+    } else if (letter === MINUS) {
+      sign = -1;
+    } else {
+      number = Number.NaN;
+    }
+  }
+  return numbers;
+}
+
+function orNull<T extends number>(value: number | undefined): T | null {
+  return value === undefined || Number.isNaN(value) ? null : (value as T);
+}
 
 export function claimFromTuple(first: readonly unknown[]): WholeClaim {
   const whole = JSON.parse(first[INPUT] as string) as WholeClaim & { queues: WholeClaim["queues"] | null };
@@ -68,48 +101,58 @@ export function claimedFromTuple(
   queues: ReadonlyMap<number, string>,
 ): ClaimedJob {
   const row = tuple as Tuple;
+  const numbers = numbersOf(row[1]);
+  const at = (place: keyof typeof NUMBERS): number => numbers[NUMBERS[place]] as number;
+  const settledOwner = row[9];
+  const previousOwner = row[11];
   const job: JobRecord & { readonly owner: Owner } = {
     jobId: row[0],
-    seq: row[1],
+    seq: at("seq"),
     name: row[2],
-    queue: queues.get(row[3]) as string,
-    priority: row[4],
+    queue: queues.get(at("queue")) as string,
+    priority: at("priority"),
     state: "leased",
     runAtMs: null,
     owner,
-    leaseUntilMs: nowMs + row[5],
-    leaseMs: row[5],
-    generation: generation(row[6]),
+    leaseUntilMs: nowMs + at("leaseMs"),
+    leaseMs: at("leaseMs"),
+    generation: generation(at("generation")),
     raisedBy: "claim",
-    attempt: row[7],
-    maxAttempts: row[8],
-    expiredCount: row[9],
-    run: row[10],
-    heals: row[11],
+    attempt: at("attempt"),
+    maxAttempts: at("maxAttempts"),
+    expiredCount: at("expiredCount"),
+    run: at("run"),
+    heals: at("heals"),
     cancelRequested: false,
-    resource: row[12],
-    resourceGeneration: row[13] as Generation | null,
-    uniqueKey: row[14],
-    maxRunMs: row[15],
-    backoff: row[16] === null ? null : (JSON.parse(row[16]) as Backoff),
-    input: row[17],
+    resource: row[3],
+    resourceGeneration: orNull<Generation>(at("resourceGeneration")),
+    uniqueKey: row[4],
+    maxRunMs: orNull(at("maxRunMs")),
+    backoff: row[5] === null ? null : (JSON.parse(row[5]) as Backoff),
+    input: row[6],
     result: null,
-    error: row[18],
-    progress: row[19],
-    createdAtMs: row[20],
+    error: row[7],
+    progress: row[8],
+    createdAtMs: at("createdAtMs"),
     claimedAtMs: nowMs,
     finishedAtMs: null,
     endReason: null,
     settled:
-      row[21] === null
+      settledOwner === null
         ? null
-        : { owner: row[21], generation: row[22] as Generation, operation: row[23] as SettleOperation },
+        : {
+            owner: settledOwner,
+            generation: at("settledGeneration") as Generation,
+            operation: row[10] as SettleOperation,
+          },
   };
-  return { job, token: tokenOf(job), previous: previousOf(row, nowMs) };
-}
-
-function previousOf(row: Tuple, nowMs: number): Previous | undefined {
-  const [owner, before, until] = [row[24], row[25], row[26]];
-  if (owner === null) return undefined;
-  return { owner, generation: generation(before as number), endedAgoMs: nowMs - (until as number) };
+  const previous: Previous | undefined =
+    previousOwner === null
+      ? undefined
+      : {
+          owner: previousOwner,
+          generation: generation(at("previousGeneration")),
+          endedAgoMs: nowMs - at("previousUntilMs"),
+        };
+  return { job, token: tokenOf(job), previous };
 }

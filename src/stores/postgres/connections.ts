@@ -36,7 +36,7 @@ export class Connections {
   readonly #pool: PgPool;
   readonly #texts: Texts;
   readonly #world: World;
-  readonly #prepared = new Prepared();
+  readonly #prepared: Prepared;
   /** For messages. */
   readonly #store: string;
   readonly #onIdleError = (): void => {};
@@ -44,8 +44,10 @@ export class Connections {
   readonly #refuse = new Set<() => void>();
   #closed = false;
 
-  constructor(pool: PgPool, texts: Texts, world: World, store: string) {
+  /** @param isOurs whether the pool is the store's own */
+  constructor(pool: PgPool, texts: Texts, world: World, store: string, isOurs: boolean) {
     this.#pool = pool;
+    this.#prepared = new Prepared(texts, isOurs);
     this.#texts = texts;
     this.#world = world;
     this.#store = store;

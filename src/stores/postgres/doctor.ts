@@ -75,7 +75,8 @@ class Doctor {
       this.#findings.push(problem("server", `It cannot be reached: ${messageOf(error)}.`, next));
       return false;
     }
-    const sql = statementsOn(connection, new Texts(loadStatements(this.#schema), undefined), new Prepared());
+    const texts = new Texts(loadStatements(this.#schema), undefined);
+    const sql = statementsOn(connection, texts, new Prepared(texts, false));
     const [found] = await sql.rows<Server>("server");
     if (found === undefined) throw new Error("The server gave no row");
     this.#findings.push(server(found));

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { PgClient } from "./driver.ts";
 import { forgotPrepared } from "./failure.ts";
+import type { Texts } from "./statements.ts";
 
 /**
  * Which connections keep statements prepared. Planning is most of what a small claim costs, so each statement is
@@ -12,12 +13,20 @@ import { forgotPrepared } from "./failure.ts";
  * the same (`DISCARD ALL` on a pool that is shared with other code), the call is repeated and that connection does without.
  */
 export class Prepared {
+  readonly #texts: Texts;
+  readonly #isOurs: boolean;
   readonly #direct = new WeakMap<PgClient, boolean>();
   readonly #names = new Map<string, string>();
 
   /** Undefined while nothing is known of the connection: then `look` comes first. */
   isDirect(client: PgClient): boolean | undefined {
     return this.#direct.get(client);
+  }
+
+  /** @param isOurs whether the pool is the store's own: a caller's connections are left as they are */
+  constructor(texts: Texts, isOurs: boolean) {
+    this.#texts = texts;
+    this.#isOurs = isOurs;
   }
 
   /** One round trip, once for each connection. */
@@ -27,8 +36,9 @@ export class Prepared {
       this.#direct.set(client, false);
       return;
     }
-    const { rows } = await client.query({ text: "select pg_backend_pid() as id" });
-    this.#direct.set(client, rows[0]?.id === processID);
+    const values = [processID, this.#isOurs];
+    const { rows } = await client.query({ text: this.#texts.get("look at connection", values), values });
+    this.#direct.set(client, rows[0]?.direct === true);
   }
 
   /** The name under which `text` is to be prepared; undefined for no name. */

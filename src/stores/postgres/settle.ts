@@ -170,13 +170,13 @@ async function completePlain(
   const fences = completions.map(({ fence }) => fence).sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
   const results: Record<JobId, string> = {};
   for (const { fence, result } of completions) if (result !== null) results[fence.jobId] = result;
-  const tuples = await sql.tuples("complete plain", [
+  const [row] = await sql.rows<{ completed: number; those: JobId[] | null }>("complete plain", [
     owner,
-    fences.map(({ jobId }) => jobId),
-    fences.map(({ generation }) => generation),
+    `{${fences.map(({ jobId }) => jobId).join(",")}}`,
+    `{${fences.map(({ generation }) => generation).join(",")}}`,
     JSON.stringify(results),
   ]);
-  return tuples.map(([jobId]) => jobId as JobId);
+  return row?.completed === fences.length ? fences.map(({ jobId }) => jobId) : (row?.those ?? []);
 }
 
 /** Completes those whose fence is current; returns them, with the resource that each has given up. */

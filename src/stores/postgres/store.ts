@@ -34,7 +34,7 @@ import { type ConnectionName, describeAddress, listeningConnection, openPool } f
 import { Bell } from "./bell.ts";
 import { completeWith } from "./body.ts";
 import { Channel } from "./channel.ts";
-import { claim } from "./claim.ts";
+import { type ClaimMemory, claim } from "./claim.ts";
 import { whenCommitted } from "./commits.ts";
 import { type Call, Connections, type OpenTransaction } from "./connections.ts";
 import { type Ages, cancel, deleteJobs, heal, Pruner, retry, revoke } from "./control.ts";
@@ -68,8 +68,7 @@ export class PostgresStore implements Store {
   readonly #name: ConnectionName;
   readonly #world: World;
   readonly #texts: Texts;
-  readonly #time: StoreTime;
-  readonly #sweep: Sweep;
+  readonly #memory: ClaimMemory;
   readonly #hints: Hints;
   readonly #pruner = new Pruner();
   readonly #queues = new Set<string>();
@@ -97,9 +96,15 @@ export class PostgresStore implements Store {
     this.#world = options.world ?? systemWorld();
     this.#texts = new Texts(loadStatements(schema), options.trace);
     const sweepMs = options.sweepMs ?? DEFAULT_SWEEP_MS;
-    this.#time = new StoreTime(this.#world.clock);
-    this.#sweep = new Sweep(this.#world.clock, sweepMs, this.#time);
-    this.#hints = new Hints(this.#world.clock, sweepMs);
+    const { clock } = this.#world;
+    const time = new StoreTime(clock);
+    this.#hints = new Hints(clock, sweepMs);
+    this.#memory = {
+      sweep: new Sweep(clock, sweepMs, time),
+      hints: this.#hints,
+      time,
+      onSwept: () => this.#dueNow(true),
+    };
     // No name of a user's becomes a channel's: it is hashed.
     const hash = createHash("sha256").update(schema).digest("hex").slice(0, 16);
     this.#channel = { channel: `leasehold_${hash}`, payload: this.#world.ids.jobId().slice(-12) };
@@ -170,7 +175,7 @@ export class PostgresStore implements Store {
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
     return this.#with("claim", options, (connections, call) =>
-      claim(connections, call, request, this.#sweep, this.#hints, this.#time),
+      claim(connections, call, request, this.#memory),
     );
   }
 
@@ -339,7 +344,8 @@ export class PostgresStore implements Store {
   #pool(): Promise<Connections> {
     if (this.#closed) return Promise.reject(new ClosedError("The store"));
     this.#connections ??= openPool(this.#options, this.#name).then(
-      (pool) => new Connections(pool, this.#texts, this.#world, this.description),
+      (pool) =>
+        new Connections(pool, this.#texts, this.#world, this.description, this.#options.pool === undefined),
       (error: unknown) => {
         this.#connections = undefined;
         throw error;

@@ -51,7 +51,8 @@ export class Sweep {
   readonly #time: StoreTime;
   #lastMs = Number.NEGATIVE_INFINITY;
   #lastPromotionMs = Number.NEGATIVE_INFINITY;
-  #running: Promise<void> | undefined;
+  #isPutOff = false;
+  #running: Promise<boolean> | undefined;
   #ended: JobRecord[] = [];
   #ready = START;
   #waiting = FIRST_RESOURCE;
@@ -69,21 +70,31 @@ export class Sweep {
     return this.#everyMs === 0;
   }
 
-  /** Whether it is time: for all of it, or where nothing may be taken over for promoting alone. Asking is promising to do it. */
-  isDue(takeover: boolean): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - (takeover ? this.#lastMs : this.#lastPromotionMs) < this.#everyMs) return false;
-    this.#lastPromotionMs = nowMs;
-    if (takeover) this.#lastMs = nowMs;
-    return true;
+  /**
+   * Whether a claim is to sweep: all of it, or where nothing may be taken over what promotes alone. One that is due is put
+   * off once, for a claim that finds jobs without it.
+   */
+  isDue(takeover: boolean): "now" | "if nothing is found" | "no" {
+    const sinceMs = this.#clock.monotonicMs() - (takeover ? this.#lastMs : this.#lastPromotionMs);
+    if (sinceMs < this.#everyMs) return "no";
+    if (this.isAwaited || this.#isPutOff) return "now";
+    this.#isPutOff = true;
+    return "if nothing is found";
   }
 
-  /** Begins it, unless it is under way. Whoever waits is told of errors; the next one goes on where this one stopped. */
-  begin(connections: Connections, call: Call, takeover: boolean): Promise<void> {
+  /**
+   * Begins it, unless it is under way. It runs beside the claim, on connections of its own.
+   *
+   * @returns whether something may have become claimable, or was ended. Whoever waits is told of errors; the next one goes
+   *   on where this one stopped.
+   */
+  begin(connections: Connections, call: Call, takeover: boolean): Promise<boolean> {
+    this.#isPutOff = false;
+    this.#lastPromotionMs = this.#clock.monotonicMs();
+    if (takeover) this.#lastMs = this.#lastPromotionMs;
     this.#running ??= this.#run(connections, call, takeover).finally(() => {
       this.#running = undefined;
     });
-    this.#running.catch(() => {});
     return this.#running;
   }
 
@@ -92,23 +103,24 @@ export class Sweep {
     return this.#ended.splice(0);
   }
 
-  async #run(connections: Connections, call: Call, takeover: boolean): Promise<void> {
+  async #run(connections: Connections, call: Call, takeover: boolean): Promise<boolean> {
     const sql = connections.on(call);
-    await promote(sql);
-    if (!takeover) return;
+    const promoted = await promote(sql);
+    if (!takeover) return promoted > 0;
     const doomed = await this.#lookAtJobs(sql);
-    if (doomed.length > 0) {
-      this.#ended.push(
-        ...(await connections.transaction(call, (tx) => endAll(tx, doomed.slice(0, ENDS_A_SWEEP)))),
-      );
-    }
+    const ended =
+      doomed.length === 0
+        ? []
+        : await connections.transaction(call, (tx) => endAll(tx, doomed.slice(0, ENDS_A_SWEEP)));
+    this.#ended.push(...ended);
     const [lease] = await sql.rows<{ name: string | null }>("sweep leases", [this.#lease, LEASES_A_SWEEP]);
     this.#lease = lease?.name ?? "";
-    const [freed] = await sql.rows<{ resource: string | null }>("free waiting", [
+    const [waiting] = await sql.rows<{ resource: string | null; freed: number }>("free waiting", [
       this.#resource,
       RESOURCES_A_SWEEP,
     ]);
-    this.#resource = freed?.resource ?? "";
+    this.#resource = waiting?.resource ?? "";
+    return promoted + ended.length + (waiting?.freed ?? 0) > 0;
   }
 
   async #lookAtJobs(sql: Sql): Promise<JobId[]> {

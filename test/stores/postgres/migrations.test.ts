@@ -47,7 +47,13 @@ async function newWorld(version: (typeof POSTGRES_VERSIONS)[number]): Promise<Wo
   });
   const migrator = (later: readonly Migration[]): Migrator => {
     const world = systemWorld();
-    const connections = new Connections(pool, new Texts(loadStatements(schema), undefined), world, schema);
+    const connections = new Connections(
+      pool,
+      new Texts(loadStatements(schema), undefined),
+      world,
+      schema,
+      true,
+    );
     return new Migrator(connections, schema, schema, world, [...loadMigrations(schema), ...later]);
   };
   return {

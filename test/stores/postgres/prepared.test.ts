@@ -1,6 +1,7 @@
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Fence, JobId } from "../../../src/protocol/identity.ts";
+import type { Store, Tx } from "../../../src/stores/store.ts";
 import { optional } from "../../support/optional.ts";
 import { missingPostgres, POSTGRES_VERSIONS } from "../../support/postgres-server.ts";
 import { CALL, claimAll, ids, newJob, storeOn, worldOf } from "./world.ts";
@@ -32,6 +33,24 @@ for (const version of POSTGRES_VERSIONS) {
             where name like 'leasehold\\_%' and statement like '%completed as (%delete from%'`,
         );
         expect(rows).toEqual([{ uses: 3 }]);
+      });
+
+      it("keeps their plans where the store made the connection, and leaves a caller's as it is", async () => {
+        const world = await worldOf(version);
+        const modes = async (store: Store): Promise<string> => {
+          await store.enqueue([newJob()], CALL);
+          const [fence] = await claimAll(store, ids.owner());
+          let mode = "";
+          const settings = async (tx: Tx): Promise<null> => {
+            const { rows } = await tx.query<{ plan_cache_mode: string }>("show plan_cache_mode");
+            mode = rows[0]?.plan_cache_mode ?? "";
+            return null;
+          };
+          await store.completeWith(fence as Fence, settings, CALL);
+          return mode;
+        };
+        expect(await modes(storeOn(world))).toBe("force_generic_plan");
+        expect(await modes(storeOn(world, { pool: poolOf(world.url) }))).toBe("auto");
       });
 
       it("loses them to other code, and the calls go on without", async () => {

@@ -6,7 +6,8 @@
 -- nulls), so that it takes the line in its order, whatever its statistics say or lack: they are never right about a queue.
 -- Rows are written by way of `any (array(…))`, which the planner takes for ten elements: so it
 -- goes to the rows themselves, whatever it believes of the table. The first row of the answer is about the claim as a
--- whole, a JSON text in the place of an input; the jobs come after it, in no order.
+-- whole, a JSON text in the place of an input; the jobs come after it, in no order. All that is a number stands in one
+-- array, because each column of a row costs as much as all of its numbers.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
 ), timeline as (
@@ -47,14 +48,13 @@ with moment as materialized (
     from moment m
    where j.ctid = any (array(select at from found
                               where not exists (select from found f where f.resource is not null)))
-  returning j.job_id, j.seq, j.name, j.queue, j.priority, j.lease_ms, j.generation, j.attempt, j.max_attempts,
-            j.expired_count, j.run, j.heals, j.unique_key, j.max_run_ms, j.backoff, j.input, j.error, j.progress,
-            j.created_at, j.settled_owner, j.settled_generation, j.settled_operation
+  returning j.job_id, array[j.seq, j.queue, j.priority, j.lease_ms, j.generation, j.attempt, j.max_attempts,
+                            j.expired_count, j.run, j.heals, j.resource_generation, j.max_run_ms, j.created_at,
+                            j.settled_generation, null, null] as numbers,
+            j.name, j.unique_key, j.backoff, j.input, j.error, j.progress, j.settled_owner, j.settled_operation
 )
-select null::uuid as job_id, null::bigint as seq, null::text as name, null::integer as queue, null::integer as priority,
-       null::bigint as lease_ms, null::bigint as generation, null::integer as attempt, null::integer as max_attempts,
-       null::integer as expired_count, null::integer as run, null::integer as heals, null::text as resource,
-       null::bigint as resource_generation, null::text as unique_key, null::bigint as max_run_ms, null::text as backoff,
+select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null::text as resource,
+       null::text as unique_key, null::text as backoff,
        json_build_object(
          'now', m.now,
          'historyChanged', m.history_changed,
@@ -64,14 +64,11 @@ select null::uuid as job_id, null::bigint as seq, null::text as name, null::inte
          'queues', (select json_agg(json_build_array(a.id, a.name, n.found))
                       from asked a
                       join (select queue, count(*) as found from found group by queue) n on n.queue = a.id))::text as input,
-       null::text as error, null::text as progress, null::bigint as created_at, null::text as settled_owner,
-       null::bigint as settled_generation, null::text as settled_operation, null::text as previous_owner,
-       null::bigint as previous_generation, null::bigint as previous_until
+       null::text as error, null::text as progress, null::text as settled_owner, null::text as settled_operation,
+       null::text as previous_owner
   from moment m
  union all
-select job_id, seq, name, queue, priority, lease_ms, generation, attempt, max_attempts, expired_count, run, heals,
-       null, null, unique_key, max_run_ms, backoff, input, error, progress, created_at, settled_owner,
-       settled_generation, settled_operation, null, null, null
+select job_id, numbers, name, null, unique_key, backoff, input, error, progress, settled_owner, settled_operation, null
   from claimed;
 
 -- name: claim    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 takeover  $7 candidates  $8 limit  $9 sent
@@ -183,10 +180,8 @@ with moment as materialized (
    where p.owner is not null
    order by p.place, n.kind
 )
-select null::uuid as job_id, null::bigint as seq, null::text as name, null::integer as queue, null::integer as priority,
-       null::bigint as lease_ms, null::bigint as generation, null::integer as attempt, null::integer as max_attempts,
-       null::integer as expired_count, null::integer as run, null::integer as heals, null::text as resource,
-       null::bigint as resource_generation, null::text as unique_key, null::bigint as max_run_ms, null::text as backoff,
+select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null::text as resource,
+       null::text as unique_key, null::text as backoff,
        json_build_object(
          'now', m.now,
          'historyChanged', m.history_changed,
@@ -196,15 +191,15 @@ select null::uuid as job_id, null::bigint as seq, null::text as name, null::inte
          'queues', (select json_agg(json_build_array(a.id, a.name, n.found))
                       from asked a
                       join (select queue, count(*) as found from found group by queue) n on n.queue = a.id))::text as input,
-       null::text as error, null::text as progress, null::bigint as created_at, null::text as settled_owner,
-       null::bigint as settled_generation, null::text as settled_operation, null::text as previous_owner,
-       null::bigint as previous_generation, null::bigint as previous_until
+       null::text as error, null::text as progress, null::text as settled_owner, null::text as settled_operation,
+       null::text as previous_owner
   from moment m
  union all
-select c.job_id, c.seq, c.name, c.queue, c.priority, c.lease_ms, c.generation, c.attempt, c.max_attempts, c.expired_count,
-       c.run, c.heals, c.resource, c.resource_generation, c.unique_key, c.max_run_ms, c.backoff, c.input, c.error,
-       c.progress, c.created_at, c.settled_owner, c.settled_generation, c.settled_operation,
-       p.owner, p.generation, p.lease_until
+select c.job_id,
+       array[c.seq, c.queue, c.priority, c.lease_ms, c.generation, c.attempt, c.max_attempts, c.expired_count, c.run, c.heals,
+             c.resource_generation, c.max_run_ms, c.created_at, c.settled_generation, p.generation, p.lease_until],
+       c.name, c.resource, c.unique_key, c.backoff, c.input, c.error, c.progress, c.settled_owner, c.settled_operation,
+       p.owner
   from claimed c
   left join (select job_id, owner, generation, lease_until from chosen where owner is not null) p
     on p.job_id = c.job_id;

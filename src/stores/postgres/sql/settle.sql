@@ -2,7 +2,8 @@
 -- C6 as it nearly always is: of a job that holds no resource and has no key. The fence is the predicate; a matching owner
 -- means that the row is leased, so no lease state is named. The rows are reached by primary key, one at a time and in the
 -- order in which they are given, whatever the planner believes; what somebody else has locked is left alone. $4 is an
--- object of results by job id, looked into without joining anything; a job without a result is not in it.
+-- object of results by job id, looked into without joining anything; a job without a result is not in it. Which were
+-- completed is told only where it was not all of them.
 with moment as materialized (
   select now, epoch_start, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment
 ), present as materialized (
@@ -32,7 +33,9 @@ with moment as materialized (
 ), counted as (
   insert into {schema}.ended (queue, completed) select queue, count(*) from completed group by queue
 )
-select job_id from completed;
+select count(*)::integer as completed,
+       case when count(*) < cardinality($2) then (select json_agg(job_id) from completed) end as those
+  from completed;
 
 -- name: complete    $1 job ids  $2 owners  $3 generations  $4 results
 -- C6 with all that belongs to it: the job goes into history, its key is free, its resource goes to the first that waits

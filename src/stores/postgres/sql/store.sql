@@ -43,3 +43,10 @@ select pg_backend_pid() as pid;
 -- C11: what an earlier call has committed can be read although its wait for the synchronous standby was cancelled. The
 -- commit of this message waits for all that came before it; it is nothing but a line in the write-ahead log.
 select set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'leasehold', '');
+
+-- name: look at connection    $1 process  $2 ours
+-- Whether it leads to the process whose number it was told at its start. One of ours that does keeps statements prepared,
+-- and their plans: chosen anew for each call they would cost more than what they do, and tests hold the generic ones.
+select pg_backend_pid() = $1::integer as direct,
+       case when $2::boolean and pg_backend_pid() = $1::integer
+            then set_config('plan_cache_mode', 'force_generic_plan', false) end as plans;

@@ -92,8 +92,9 @@ with recursive waited (resource, n) as (
                       where l.name = w.resource and l.owner is not null and l.lease_until > m.now)
 ), freed as (
   update {schema}.job set ready = true, waiting = false where job_id = any (array(select job_id from next))
+  returning 1
 )
-select resource from waited where n = $2::integer;
+select (select resource from waited where n = $2::integer) as resource, count(*)::integer as freed from freed;
 
 -- name: fold counts    $1 limit
 -- Many lines of ended jobs become one a queue.
