@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { check } from "./check.js";
+import { conformanceTable } from "./conformance-table.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -13,6 +14,7 @@ const steps = await check();
 const built = steps.some(({ name, ok }) => name === "build" && ok);
 const tests = built ? vitest(process.argv.slice(2)) : undefined;
 
+for (const line of conformanceTable(tests?.conformance ?? [])) console.log(line);
 for (const part of tests?.notRun ?? []) console.log(`not run: ${part}`);
 if (tests === undefined) console.log("no test was run: there is nothing to test without a build.");
 else if (tests.passed === 0) console.log("no test was run to its end and passed.");
@@ -39,7 +41,7 @@ function vitest(args) {
     });
     const tally = existsSync(tallyFile)
       ? JSON.parse(readFileSync(tallyFile, "utf8"))
-      : { passed: 0, failed: 0, skipped: 0, notRun: [] };
+      : { passed: 0, failed: 0, skipped: 0, notRun: [], conformance: [] };
     if (status !== 0 && tally.failed === 0) tally.failed = 1; // vitest itself failed, and has said why
     return tally;
   } finally {
