@@ -154,6 +154,8 @@ optional("leasehold doctor on PostgreSQL 18", missingOwnPostgres(18), () => {
         level: "warning",
         found: expect.stringMatching(/another server/),
       });
+      const [row] = await world.query("select system_identifier::text as id from pg_control_system()");
+      expect(found(report, "history")?.found).toContain(`system ${row?.["id"]},`); // 19 digits are none too many
     });
 
     it("with an asynchronous standby may lose acknowledged writes with it", async () => {

@@ -27,8 +27,8 @@ select (extract(epoch from clock_timestamp()) * 1000)::bigint as now;
 
 -- name: history
 -- What the store remembers of the server beside what it is. Not on a standby, which has no place to write at.
-select s.epoch, s.system_id, s.timeline, m.timeline as current_timeline,
-       (select system_identifier from pg_control_system()) as current_system_id, m.history_changed
+select s.epoch, s.system_id::text as system_id, s.timeline, m.timeline as current_timeline,
+       (select system_identifier::text from pg_control_system()) as current_system_id, m.history_changed
   from {schema}.store s, {schema}.moment m;
 
 -- name: standbys
