@@ -36,6 +36,14 @@ export const WRITES: Readonly<Record<WriteName, Write>> = {
   heal: async (store, fence) => [await store.heal(fence, gen(100), OPTIONS)],
 };
 
+/** Asks again while another call has the row at that moment: `busy` says that nothing was applied. */
+export async function knownAnswer(write: Write, store: Store, fence: Fence): Promise<Answer | undefined> {
+  for (;;) {
+    const [answer] = await write(store, fence);
+    if (answer?.outcome !== "busy") return answer;
+  }
+}
+
 /** Makes every write with `fence`; each must be stale with this reason and generation, and leave the row as it was. */
 export async function assertRefused(
   world: TestWorld,
