@@ -7,7 +7,7 @@ import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
 import { audited, job, leaseholdOn, startWorker, stopped } from "./server-world.ts";
 
-/** Longer by wish: `LEASEHOLD_FREEZE_MS=30000`. */
+/** Longer by wish: `LEASEHOLD_FREEZE_MS=30000 … --testTimeout 90000`. */
 const FREEZE_MS = Number(process.env["LEASEHOLD_FREEZE_MS"] ?? 5_500);
 const LEASE_MS = 2_500;
 /** By so much one of the owners comes back later than the server: well within a third of the lease. */

@@ -32,7 +32,8 @@ const job = defineJob({
       else setTimeout(resolve, input);
     }),
 });
-const worker = leasehold.work([job], { concurrency: Number(concurrency) });
+// Longer than any fault lasts: who ignores its signal for so long is stuck, and its lease is left to lapse (W4).
+const worker = leasehold.work([job], { concurrency: Number(concurrency), graceMs: 120_000 });
 worker
   .on("started", ({ job: { id }, previous }) => tell("started", { id, reclaimed: previous !== undefined }))
   .on("completed", ({ job: { id } }) => tell("completed", id))
