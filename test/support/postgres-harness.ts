@@ -10,18 +10,17 @@ import { type PostgresProxy, postgresProxy } from "./postgres-proxy.ts";
 import { type PostgresVersion, postgresServer } from "./postgres-server.ts";
 import { withShiftedClock } from "./shifted-clock.ts";
 
-/** One connection a server and test file, for what tests do beside the store. */
-const asides = new Map<string, Promise<pg.Client>>();
+/** One connection a server and test file, for what tests do beside the store, one thing after the other. */
+const asides = new Map<string, pg.Pool>();
 let schemas = 0;
 /** Emptied schemas by server: to make one takes many times as long as to empty one. */
 const emptied = new Map<string, string[]>();
 
-async function asideOn(url: string): Promise<pg.Client> {
+function asideOn(url: string): pg.Pool {
   let aside = asides.get(url);
   if (aside === undefined) {
-    const client = new pg.Client({ connectionString: url });
-    client.on("error", () => {});
-    aside = client.connect().then(() => client);
+    aside = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
+    aside.on("error", () => {});
     asides.set(url, aside);
   }
   return aside;
@@ -41,7 +40,7 @@ export interface PostgresWorld extends ConformanceWorld {
 export async function postgresWorld(version: PostgresVersion, size?: number): Promise<PostgresWorld> {
   const direct = await postgresServer(version, inject("servers"));
   const url = size === undefined ? direct : await pgbouncer(version, size, inject("servers"));
-  const aside = await asideOn(direct);
+  const aside = asideOn(direct);
   schemas += 1;
   const used = emptied.get(url)?.pop();
   const schema = used ?? `test_${process.pid}_${schemas}`;
