@@ -12,6 +12,11 @@ import type { Tx } from "../stores/store.ts";
 export interface Lease {
   /** What an effect carries to its destination. */
   readonly token: FencingToken;
+  /**
+   * What the keys of effects begin with (D4): `job:<job_id>/<run>`, the same for every attempt of a run, so that a
+   * destination knows a repeat. Null under `withLease`: without a job, a repeat cannot be told from a new effect.
+   */
+  readonly effectScope: string | null;
   /** By this process's own clocks (T2, T3). `unknown`: start no effect until a renewal has answered. `ended` is final. */
   readonly state: TrustState;
   /** How long the lease can be trusted yet, in ms; 0 when it has ended. */

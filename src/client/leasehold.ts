@@ -5,6 +5,7 @@ import type { ControlAnswer } from "../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../protocol/enqueue.ts";
 import type { FencingToken, JobId } from "../protocol/identity.ts";
 import type { JournalEntry } from "../protocol/journal.ts";
+import { checkMaxBytes, DEFAULT_MAX_INPUT_BYTES } from "../protocol/storable.ts";
 import type { CallOptions, ListFilter, QueueCounts, Store, Transaction } from "../stores/store.ts";
 import { drained } from "../worker/drain.ts";
 import { Engine } from "../worker/engine.ts";
@@ -24,7 +25,6 @@ import { type Log, limited, stderrLog } from "./log.ts";
 import { checkCount, checkName } from "./names.ts";
 import { idOf, JOB_OPTIONS, newJob } from "./new-job.ts";
 import { Results } from "./results.ts";
-import { checkMaxBytes, DEFAULT_MAX_INPUT_BYTES } from "./storable.ts";
 
 export interface LeaseholdOptions {
   /** Where jobs and leases live; closed with this client. */

@@ -3,11 +3,11 @@ import { InvalidArgumentError } from "../errors.ts";
 import type { NewJob, OnConflict } from "../protocol/enqueue.ts";
 import { type JobId, jobId } from "../protocol/identity.ts";
 import { type Backoff, checkBackoff } from "../protocol/retry.ts";
+import { storableJson } from "../protocol/storable.ts";
 import { checkLeaseMs } from "../protocol/trust.ts";
 import { isJobDefinition, type JobDefinition, type UniqueKey } from "./define-job.ts";
 import { checkCount, checkDelayMs, checkName, checkPriority, momentMs } from "./names.ts";
 import { parsed } from "./schema.ts";
-import { storableJson } from "./storable.ts";
 
 /** What one enqueued job may have of its own; the rest is its definition's. */
 export interface JobOptions {

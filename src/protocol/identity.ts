@@ -69,6 +69,11 @@ export function jobLine(id: JobId): Line {
   return `job:${id}` as Line;
 }
 
+/** Whose effects these are, over all attempts and owners of one run: what D4's key begins with. */
+export function effectScope(id: JobId, run: number): string {
+  return `${jobLine(id)}/${run}`;
+}
+
 export function leaseLine(name: string): Line {
   return `lease:${name}` as Line;
 }

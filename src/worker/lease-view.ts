@@ -7,12 +7,20 @@ import { type HeldLease, instant } from "./held-lease.ts";
 
 /** A held lease as handlers and destinations see it. */
 export class LeaseView implements Lease {
+  readonly effectScope: string | null;
   readonly #held: HeldLease;
   readonly #world: World;
   readonly #signal: () => AbortSignal;
   readonly #refresh: (lease: HeldLease) => void;
 
-  constructor(held: HeldLease, world: World, signal: () => AbortSignal, refresh: (lease: HeldLease) => void) {
+  constructor(
+    held: HeldLease,
+    effectScope: string | null,
+    world: World,
+    signal: () => AbortSignal,
+    refresh: (lease: HeldLease) => void,
+  ) {
+    this.effectScope = effectScope;
     this.#held = held;
     this.#world = world;
     this.#signal = signal;

@@ -75,6 +75,7 @@ export class NamedLeases {
       return await fn(
         new LeaseView(
           holding.lease,
+          null,
           this.#world,
           () => holding.signal,
           (lease) => renewer.refresh(lease),

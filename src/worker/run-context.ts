@@ -1,8 +1,8 @@
 import type { RunContext as HandlerContext, Lease, RunningJob } from "../client/handler.ts";
-import { storableJson } from "../client/storable.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Previous } from "../protocol/claim.ts";
-import type { JobId } from "../protocol/identity.ts";
+import { effectScope, type JobId } from "../protocol/identity.ts";
+import { storableJson } from "../protocol/storable.ts";
 import type { Tx } from "../stores/store.ts";
 import { completeRun } from "./complete.ts";
 import { LeaseView } from "./lease-view.ts";
@@ -31,6 +31,7 @@ export class RunContext implements HandlerContext {
     const run = this.#run;
     this.#lease ??= new LeaseView(
       run.lease,
+      effectScope(run.claimed.job.jobId, run.claimed.job.run),
       run.host.world,
       () => run.signal,
       (lease) => run.host.refresh(lease),

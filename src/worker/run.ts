@@ -1,11 +1,11 @@
 import type { JobDefinition } from "../client/define-job.ts";
 import { parsed } from "../client/schema.ts";
-import { storableJson } from "../client/storable.ts";
 import type { World } from "../clock/world.ts";
 import { type EndOfTrust, LeaseEndedError } from "../errors.ts";
 import type { Fence } from "../protocol/identity.ts";
 import type { Refusal } from "../protocol/outcome.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
+import { storableJson } from "../protocol/storable.ts";
 import type { Instant } from "../protocol/trust.ts";
 import type { ClaimedJob, Store } from "../stores/store.ts";
 import type { Emitter } from "./emitter.ts";

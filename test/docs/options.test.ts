@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { defineJob } from "../../src/client/define-job.ts";
 import { Leasehold } from "../../src/client/leasehold.ts";
 import { MAX_NAME_BYTES } from "../../src/client/names.ts";
-import { DEFAULT_MAX_INPUT_BYTES, MAX_DEPTH } from "../../src/client/storable.ts";
+import { DEFAULT_MAX_INPUT_BYTES, MAX_DEPTH } from "../../src/protocol/storable.ts";
 import { manualWorld } from "../../src/clock/manual.ts";
 import { MAX_LEASE_MS, MIN_LEASE_MS } from "../../src/protocol/trust.ts";
 import { memory } from "../../src/stores/memory/index.ts";

@@ -2,9 +2,9 @@
 
 import type { JobDefinition } from "../../client/define-job.ts";
 import { JOB_OPTIONS, type JobOptions, newJob } from "../../client/new-job.ts";
-import { DEFAULT_MAX_INPUT_BYTES } from "../../client/storable.ts";
 import type { World } from "../../clock/world.ts";
 import { LeaseholdError } from "../../errors.ts";
+import { DEFAULT_MAX_INPUT_BYTES } from "../../protocol/storable.ts";
 import { type Jobs, jobNames } from "../jobs-module.ts";
 import type { Line } from "./lines.ts";
 

@@ -1,8 +1,8 @@
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_DEPTH, storableJson } from "../../src/client/storable.ts";
 import { UnstorableValueError } from "../../src/errors.ts";
+import { MAX_DEPTH, storableJson } from "../../src/protocol/storable.ts";
 import { seed } from "../support/seed.ts";
 
 const MAX = 1_048_576;
