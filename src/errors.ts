@@ -285,17 +285,15 @@ export class InvalidTransactionError extends LeaseholdError {
   readonly code = "LH_INVALID_TRANSACTION";
 }
 
-/** The body of `job.complete` awaited something other than its `tx`, so its transaction was rolled back. */
+/** A body awaited something other than its `tx`, so its transaction was rolled back. */
 export class TransactionBodyError extends LeaseholdError {
   readonly code = "LH_TRANSACTION_BODY";
 
-  constructor() {
-    super(
-      "The body of job.complete was still pending when its turn of the event loop ended; it was rolled back.",
-      {
-        next: "Do the slow work first, and await nothing but tx inside the body.",
-      },
-    );
+  /** @param of what the body was given to */
+  constructor(of: string) {
+    super(`The body of ${of} was still pending when its turn of the event loop ended; it was rolled back.`, {
+      next: "Do the slow work first, and await nothing but tx inside the body.",
+    });
   }
 }
 

@@ -14,6 +14,12 @@ export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
 export {
+  EffectMismatchError,
+  EffectRunningError,
+  PrunedLineError,
+  StaleTokenError,
+} from "./destinations/refusals.ts";
+export {
   AlreadySettledError,
   ClosedError,
   type EndOfTrust,

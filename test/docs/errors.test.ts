@@ -1,12 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import * as refusals from "../../src/destinations/refusals.ts";
 import * as errors from "../../src/errors.ts";
 import * as door from "../../src/index.ts";
 import { page, ROOT, tableRows, unquoted } from "./markdown.ts";
 
 /** Codes are fields of instances, and each class is made in its own way; so they are read where they are written. */
-const source = readFileSync(join(ROOT, "src", "errors.ts"), "utf8");
+const source = ["src/errors.ts", "src/destinations/refusals.ts"]
+  .map((file) => readFileSync(join(ROOT, file), "utf8"))
+  .join("\n");
 const inCode = [
   ...source.matchAll(/class (\w+) extends LeaseholdError \{\s+readonly code = "([^"]*)";/g),
 ].map(([, name, code]) => ({ name, code }));
@@ -31,7 +34,7 @@ describe("the page of errors", () => {
 
 describe("the error classes", () => {
   it("all have a code, which begins with LH_ and is no other's", () => {
-    const classes = Object.values(errors).filter(
+    const classes = Object.values({ ...errors, ...refusals }).filter(
       (value) => typeof value === "function" && value.prototype instanceof errors.LeaseholdError,
     );
     expect(inCode.map(({ name }) => name).sort()).toEqual(classes.map(({ name }) => name).sort());

@@ -50,6 +50,16 @@ describe("imports go one way", () => {
       mayNot: ["./stores/store.ts", "./destinations/file.ts", "./client/a.ts", "./testing/index.ts"],
     },
     {
+      folder: "src/transactions",
+      may: ["../errors.ts", "../protocol/identity.ts"],
+      mayNot: [
+        "../stores/store.ts",
+        "../destinations/destination.ts",
+        "../client/a.ts",
+        "../testing/index.ts",
+      ],
+    },
+    {
       folder: "src/stores",
       may: ["../protocol/claim.ts", "../clock/world.ts", "../errors.ts", "./store.ts"],
       mayNot: ["./memory/index.ts", "./sqlite/index.ts", "../destinations/file.ts", "../worker/a.ts"],
@@ -86,7 +96,12 @@ describe("imports go one way", () => {
     },
     {
       folder: "src/destinations",
-      may: ["../protocol/destination-rule.ts", "../clock/world.ts", "../errors.ts", "./destination.ts"],
+      may: [
+        "../protocol/destination-rule.ts",
+        "../clock/world.ts",
+        "../transactions/postgres.ts",
+        "./destination.ts",
+      ],
       mayNot: ["../stores/store.ts", "../stores/sqlite/driver.ts", "../client/a.ts", "../server/a.ts"],
     },
     {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StaleLeaseError } from "../../src/errors.ts";
 import { defineJob, InvalidTransactionError, Leasehold, UniqueConflictError } from "../../src/index.ts";
-import { executorOf } from "../../src/stores/postgres/executors.ts";
+import { executorOf } from "../../src/transactions/postgres.ts";
 import { optional } from "../support/optional.ts";
 import { type PostgresWorld, postgresWorld } from "../support/postgres-harness.ts";
 import { missingPostgres } from "../support/postgres-server.ts";

@@ -20,7 +20,7 @@ describe("D4 lease.effectScope", () => {
     const answer = await leasehold.enqueue(job);
     const worker = leasehold.work([job]);
     await world.advance(1_000);
-    await leasehold.retry(answer);
+    await leasehold.retry(answer, { again: true });
     await world.advance(1_000);
     await worker.stop();
     expect(seen.slice(0, 3)).toEqual([

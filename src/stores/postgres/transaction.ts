@@ -1,7 +1,7 @@
 /** `{ tx }` on PostgreSQL: whatever can run a statement in a transaction that is open on the store's database. */
 
 import { InvalidTransactionError } from "../../errors.ts";
-import { executorOf, notOpen, type Run } from "./executors.ts";
+import { executorOf, notOpen, type Run } from "../../transactions/postgres.ts";
 import type { Sql, Texts } from "./statements.ts";
 
 /** The caller's transaction, and its id, by which its end can be seen from outside. */

@@ -166,7 +166,7 @@ class Together {
     if (pending !== undefined) {
       pending.tx.open = false;
       this.#statements.exec("rollback to body; release body");
-      this.#answers.push(() => pending.waiting.reject(new TransactionBodyError()));
+      this.#answers.push(() => pending.waiting.reject(new TransactionBodyError("job.complete")));
       this.#done.add(pending.waiting);
     }
     return batch.filter((waiting) => !this.#done.has(waiting));

@@ -1,12 +1,14 @@
 /**
- * How one of our statements runs in the transaction of each library. They are told apart by the methods that they have,
+ * How one of our statements runs in the caller's transaction, whatever library has opened it; for the store's `{ tx }`
+ * and for what guards a destination. They are told apart by the methods that they have,
  * so nothing of theirs is imported, and what comes of it is checked by the first two statements. The alternative was a
  * wrapper for each in the docs: the same lines in every application, with the same traps (comments with placeholders for
  * Knex, plugins that rename columns, updates that TypeORM answers in another shape).
  */
 
-import { InvalidTransactionError } from "../../errors.ts";
-import type { Row } from "./statements.ts";
+import { InvalidTransactionError } from "../errors.ts";
+
+type Row = Record<string, unknown>;
 
 export type Run = (text: string, params: readonly (string | null)[]) => Promise<readonly Row[]>;
 

@@ -1,0 +1,78 @@
+/** What is used of `pg` (node-postgres), which the caller brings or which is loaded on first use. */
+
+import { StoreUnusableError } from "../../errors.ts";
+
+export interface GuardClient {
+  // biome-ignore lint/suspicious/noExplicitAny: rows are as the statement makes them
+  query(text: string, params?: unknown[]): Promise<{ rows: any[]; command?: string }>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  /** With true the connection is closed instead of being used again. */
+  release(destroy?: boolean): void;
+}
+
+/** A `pg.Pool`. */
+export interface GuardPool {
+  connect(): Promise<GuardClient>;
+}
+
+interface OwnPool extends GuardPool {
+  end(): Promise<void>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+interface Pg {
+  readonly Pool: new (config: Record<string, unknown>) => OwnPool;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** @throws {StoreUnusableError} when `pg` is not installed */
+export async function openPool(connectionString: string): Promise<OwnPool> {
+  const { Pool } = await loadPg();
+  const pool = new Pool({
+    connectionString,
+    max: 4,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    fallback_application_name: "leasehold guard",
+  });
+  pool.on("error", () => {}); // an idle connection was lost: the pool makes another
+  return pool;
+}
+
+async function loadPg(): Promise<Pg> {
+  try {
+    // CommonJS: newer Nodes and bundlers differ in whether they show its names.
+    const module = (await import("pg")) as unknown as { default?: Pg } & Pg;
+    return module.default ?? module;
+  } catch (cause) {
+    throw new StoreUnusableError("The PostgreSQL guard needs the package pg, which is not installed.", {
+      next: "Run `npm install pg`, or pass your own pool: postgresGuard({ pool }).",
+      cause,
+    });
+  }
+}
+
+/** The five letters and digits that the server gives with an error, however deep a library has wrapped it. */
+export function serverError(
+  error: unknown,
+): { readonly state: string; readonly detail: unknown } | undefined {
+  for (let at = error as Wrapped | undefined, depth = 0; at instanceof Object && depth < 5; depth++) {
+    // `severity` or `severity_local`: only what a server has said has one.
+    if (typeof at.code === "string" && (at.severity ?? at.severity_local) !== undefined)
+      return { state: at.code, detail: at.detail };
+    at = (at.cause ?? at.driverError ?? at.originalError) as Wrapped | undefined;
+  }
+  return undefined;
+}
+
+interface Wrapped {
+  readonly code?: unknown;
+  readonly severity?: unknown;
+  readonly severity_local?: unknown;
+  readonly detail?: unknown;
+  readonly cause?: unknown;
+  readonly driverError?: unknown;
+  readonly originalError?: unknown;
+}

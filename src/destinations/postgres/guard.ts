@@ -1,0 +1,178 @@
+import type { World } from "../../clock/world.ts";
+import { ClosedError, SchemaVersionError } from "../../errors.ts";
+import type { Mark } from "../../protocol/destination-rule.ts";
+import {
+  type FencingToken,
+  generation,
+  type JobId,
+  jobId,
+  type Line,
+  owner,
+} from "../../protocol/identity.ts";
+import { executorOf, notOpen } from "../../transactions/postgres.ts";
+import { answerText, fromText, type KeptAnswer, replayed } from "../answer.ts";
+import { checkLease } from "../check-lease.ts";
+import type { EffectLease, EffectOptions, ProbeResult } from "../destination.ts";
+import { effectKey } from "../effect.ts";
+import { probe } from "../probe.ts";
+import { DEFAULT_PRUNE_LIMIT, type Pruned } from "../pruned.ts";
+import { loadStatements, loadText } from "../statements.ts";
+import type { PostgresGuard } from "./index.ts";
+import { refused } from "./refused.ts";
+import type { GuardTx, Transactions } from "./transactions.ts";
+
+const SCHEMA_VERSION = 1;
+/** For the lock under which one process makes the tables and others wait: any number that nobody else has. */
+const MIGRATION_LOCK = 5_128_907_215;
+
+export class Guard implements PostgresGuard {
+  readonly level = "fenced + deduplicated";
+  readonly #transactions: Transactions;
+  readonly #world: World;
+  readonly #statement: (name: string) => string;
+  readonly #schema: string;
+  readonly #end: () => Promise<void>;
+  #ready: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(transactions: Transactions, world: World, schema: string, end: () => Promise<void>) {
+    this.#transactions = transactions;
+    this.#world = world;
+    this.#schema = schema;
+    this.#statement = loadStatements(new URL("./sql/guard.sql", import.meta.url), `"${schema}"`);
+    this.#end = end;
+  }
+
+  async write<Answer>(
+    lease: EffectLease,
+    effect: EffectOptions,
+    body: (tx: GuardTx) => Promise<Answer> | Answer,
+  ): Promise<Answer> {
+    const token = checkLease(lease);
+    const key = effectKey(lease, effect);
+    for (;;) {
+      const done = await this.#run(`write for ${token.line}`, async (tx) => {
+        await this.#admit(tx, token);
+        if (key === undefined) return { answer: await body(tx) };
+        const [kept] = await this.#rows<KeptAnswer>(tx, "answer", [key.key]);
+        if (kept !== undefined) return { answer: replayed<Answer>(kept, key) };
+        const text = answerText(await body(tx));
+        const [first] = await this.#rows(tx, "keep answer", [key.key, key.request, text]);
+        if (first === undefined) throw new MadeMeanwhile();
+        return { answer: fromText<Answer>(text) };
+      }).catch((error: unknown) => {
+        if (error instanceof MadeMeanwhile) return undefined;
+        throw error;
+      });
+      if (done !== undefined) return done.answer;
+    }
+  }
+
+  async admitIn(tx: unknown, lease: EffectLease): Promise<void> {
+    const run = executorOf(tx);
+    const token = checkLease(lease);
+    await this.#whenReady();
+    const params = [token.line, String(token.generation), token.owner];
+    const [first] = await run(this.#statement("admit in"), params).catch((error: unknown) => {
+      throw refused(error, token);
+    });
+    const [second] = await run(this.#statement("is still the transaction"), [String(first?.["id"])]);
+    if (second?.["same"] !== true) throw notOpen();
+  }
+
+  async advance(lease: EffectLease): Promise<void> {
+    const token = checkLease(lease);
+    await this.#run(`advance of ${token.line}`, (tx) => this.#admit(tx, token));
+  }
+
+  async markOf(line: Line): Promise<Mark | undefined> {
+    const [mark] = await this.#run("markOf", (tx) =>
+      this.#rows<{ generation: string; owner: string }>(tx, "mark", [line]),
+    );
+    return mark && { generation: generation(Number(mark.generation)), owner: owner(mark.owner) };
+  }
+
+  probe(): Promise<ProbeResult> {
+    const forget = (line: Line) => this.#run("probe", (tx) => this.#rows(tx, "forget mark", [line]));
+    return probe(this, this.#world, forget);
+  }
+
+  async prune(below: JobId, limit = DEFAULT_PRUNE_LIMIT): Promise<Pruned> {
+    const id = jobId(below);
+    const remove = async (name: string): Promise<number> => {
+      const rows = await this.#run("prune", (tx) => this.#rows<{ pruned: number }>(tx, name, [limit]));
+      return rows[0]?.pruned ?? 0;
+    };
+    await this.#run("prune", (tx) => this.#rows(tx, "raise pruned below", [id]));
+    const marks = await remove("prune marks");
+    const answers = marks < limit ? await remove("prune answers") : 0;
+    return { marks, answers, isDone: marks < limit && answers < limit };
+  }
+
+  /** Of ten processes that start at once one makes the tables, and the others find them. */
+  async migrate(): Promise<void> {
+    await this.#transactions.run("migrate", async (tx) => {
+      await tx.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+      if ((await this.#version(tx)) !== undefined) return;
+      const text = loadText(new URL("./migrations/001-initial.sql", import.meta.url), `"${this.#schema}"`);
+      await tx.query(text);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#end();
+  }
+
+  async #run<Result>(operation: string, work: (tx: GuardTx) => Promise<Result>): Promise<Result> {
+    await this.#whenReady();
+    this.#world.reached("before-effect-send");
+    const result = await this.#transactions.run(operation, work);
+    this.#world.reached("after-effect-reply");
+    return result;
+  }
+
+  #whenReady(): Promise<void> {
+    if (this.#isClosed) throw new ClosedError("The guard");
+    this.#ready ??= this.#open().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  /** Looked at first without a right to create anything. */
+  async #open(): Promise<void> {
+    const found = await this.#transactions.run("open", (tx) => this.#version(tx));
+    if (found === undefined) await this.migrate();
+  }
+
+  /** Undefined where there are no tables. */
+  async #version(tx: GuardTx): Promise<number | undefined> {
+    // The catalogue's own table: to_regclass() answers from a cache that the wait for a lock does not bring up to date.
+    const { rows } = await tx.query(
+      "select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname = 'guard'",
+      [this.#schema],
+    );
+    if (rows.length === 0) return undefined;
+    const [guard] = await this.#rows<{ schema_version: number }>(tx, "version", []);
+    const version = Number(guard?.schema_version);
+    if (version > SCHEMA_VERSION) throw new SchemaVersionError(version, SCHEMA_VERSION, "The guard");
+    return version;
+  }
+
+  async #admit(tx: GuardTx, token: FencingToken): Promise<void> {
+    try {
+      await this.#rows(tx, "admit", [token.line, token.generation, token.owner]);
+    } catch (error) {
+      throw refused(error, token);
+    }
+  }
+
+  async #rows<Row>(tx: GuardTx, name: string, params: readonly unknown[]): Promise<Row[]> {
+    return (await tx.query<Row>(this.#statement(name), params)).rows;
+  }
+}
+
+/** The same key on another line: what is kept of it now is the answer. */
+class MadeMeanwhile extends Error {}

@@ -1,0 +1,157 @@
+/** Short transactions on the data's own database, each with a deadline that the server knows as well. */
+
+import type { World } from "../../clock/world.ts";
+import { InvalidTransactionError, StoreBusyError, UnknownOutcomeError } from "../../errors.ts";
+import { type GuardClient, type GuardPool, serverError } from "./driver.ts";
+
+/** The body's view of the transaction; of no use once the body is over. */
+export interface GuardTx {
+  /** `$1`, `$2` … stand for `params`. */
+  query<Row = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: Row[] }>;
+}
+
+export class Transactions {
+  readonly #pool: () => Promise<GuardPool>;
+  readonly #world: World;
+  readonly #timeoutMs: number;
+
+  constructor(pool: () => Promise<GuardPool>, world: World, timeoutMs: number) {
+    this.#pool = pool;
+    this.#world = world;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * Commits what `work` did, or rolls all of it back.
+   *
+   * @throws {StoreBusyError} certainly nothing was written: no connection, or somebody else's transaction in the way
+   * @throws {UnknownOutcomeError} no answer to the commit
+   */
+  async run<Result>(operation: string, work: (tx: GuardTx) => Promise<Result>): Promise<Result> {
+    const beganMs = this.#world.clock.monotonicMs();
+    const attempt = new Attempt(operation, this.#timeoutMs);
+    const over = new AbortController();
+    // Giving up does not reach a server that is cut off: the settings of the transaction end it there.
+    const late = this.#world.timers.sleep(this.#timeoutMs, over.signal).then(() => {
+      throw attempt.late();
+    });
+    late.catch(() => {});
+    try {
+      const connecting = this.#pool().then((pool) => pool.connect());
+      connecting.then(
+        (client) => attempt.isOver && client.release(),
+        () => {},
+      );
+      const client = await Promise.race([connecting, late]).catch((error: unknown) => {
+        throw error instanceof StoreBusyError || serverError(error) !== undefined
+          ? error
+          : new StoreBusyError(operation, this.#world.clock.monotonicMs() - beganMs, error);
+      });
+      return await Promise.race([attempt.on(client, work), late]);
+    } finally {
+      attempt.end();
+      over.abort();
+    }
+  }
+}
+
+class Attempt {
+  readonly #operation: string;
+  readonly #timeoutMs: number;
+  #client: GuardClient | undefined;
+  #committing = false;
+  isOver = false;
+
+  constructor(operation: string, timeoutMs: number) {
+    this.#operation = operation;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  async on<Result>(client: GuardClient, work: (tx: GuardTx) => Promise<Result>): Promise<Result> {
+    this.#client = client;
+    client.on("error", ignore); // the query that is under way says it as well
+    const tx = new OpenTx(client);
+    try {
+      // Settings of this transaction alone: behind a pooler the next one may have another connection. A process that is
+      // frozen in here would keep the line's mark locked, and its successor out: the server ends it for us.
+      await client.query(`begin isolation level read committed read write;
+        set local lock_timeout = ${Math.ceil(this.#timeoutMs)};
+        set local idle_in_transaction_session_timeout = ${Math.ceil(this.#timeoutMs)};
+        set local synchronous_commit = on`);
+      const result = await work(tx);
+      tx.isOpen = false;
+      this.#committing = true;
+      const { command } = await client.query("commit");
+      this.#committing = false;
+      if (command === "ROLLBACK") throw failedInside();
+      this.#release(false);
+      return result;
+    } catch (error) {
+      tx.isOpen = false;
+      if (this.#committing) throw this.#afterCommit(error);
+      await client.query("rollback").then(
+        () => this.#release(false),
+        () => this.#release(true),
+      );
+      if (serverError(error)?.state === "55P03")
+        throw new StoreBusyError(this.#operation, this.#timeoutMs, error);
+      throw error;
+    }
+  }
+
+  late(): Error {
+    return this.#committing
+      ? new UnknownOutcomeError(this.#operation, new Error(`no answer after ${this.#timeoutMs} ms`))
+      : new StoreBusyError(this.#operation, this.#timeoutMs);
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.#release(true);
+  }
+
+  /** A deferred constraint or a serialization failure is refused by COMMIT itself; all else may have happened. */
+  #afterCommit(error: unknown): unknown {
+    this.#release(true);
+    const { state = "" } = serverError(error) ?? {};
+    return /^(2[23]|40)/.test(state) ? error : new UnknownOutcomeError(this.#operation, error);
+  }
+
+  #release(destroy: boolean): void {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) return;
+    client.removeListener("error", ignore);
+    client.release(destroy);
+  }
+}
+
+class OpenTx implements GuardTx {
+  readonly #client: GuardClient;
+  isOpen = true;
+
+  constructor(client: GuardClient) {
+    this.#client = client;
+  }
+
+  async query<Row>(text: string, params: readonly unknown[] = []): Promise<{ rows: Row[] }> {
+    if (!this.isOpen) {
+      throw new InvalidTransactionError("This transaction is over.", {
+        next: "Use tx only inside the body, and await what it is asked.",
+      });
+    }
+    return this.#client.query(text, [...params]);
+  }
+}
+
+/** The server ends a transaction in which a statement has failed by rolling it back, and calls that no error. */
+function failedInside(): InvalidTransactionError {
+  return new InvalidTransactionError(
+    "The body went on after one of its statements had failed; it was rolled back.",
+    {
+      next: "Let the error of a statement out of the body.",
+    },
+  );
+}
+
+function ignore(): void {}
