@@ -97,7 +97,7 @@ export class Guard implements PostgresGuard {
     return probe(this, this.#world, forget);
   }
 
-  async prune(below: JobId, limit = DEFAULT_PRUNE_LIMIT): Promise<Pruned> {
+  async prune(below: JobId, limit: number = DEFAULT_PRUNE_LIMIT): Promise<Pruned> {
     const id = jobId(below);
     const remove = async (name: string): Promise<number> => {
       const rows = await this.#run("prune", (tx) => this.#rows<{ pruned: number }>(tx, name, [limit]));

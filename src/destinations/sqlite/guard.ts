@@ -60,7 +60,7 @@ export class Guard implements SqliteGuard {
     return probe(this, this.#world, (line) => this.#run("probe", async () => this.#tables.forget(line)));
   }
 
-  async prune(below: JobId, limit = DEFAULT_PRUNE_LIMIT): Promise<Pruned> {
+  async prune(below: JobId, limit: number = DEFAULT_PRUNE_LIMIT): Promise<Pruned> {
     const id = jobId(below);
     const { marks, answers } = await this.#run("prune", async () => this.#tables.prune(id, limit));
     return { marks, answers, isDone: marks < limit && answers < limit };

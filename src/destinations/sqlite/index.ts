@@ -49,7 +49,8 @@ const DEFAULT_TIMEOUT_MS = 10_000;
  * @throws {InvalidArgumentError} when there is no handle
  */
 export function sqliteGuard(options: GuardDatabase | SqliteGuardOptions): SqliteGuard {
-  const given: SqliteGuardOptions = "prepare" in options ? { database: options } : options;
+  const isHandle = typeof (options as Partial<GuardDatabase>).prepare === "function";
+  const given = (isHandle ? { database: options } : options) as SqliteGuardOptions;
   const { database, timeoutMs = DEFAULT_TIMEOUT_MS, world = systemWorld() } = given;
   if (typeof database?.prepare !== "function" || typeof database.exec !== "function") {
     throw new InvalidArgumentError(
