@@ -1,8 +1,10 @@
 /** `{ tx }` and `job.complete` with the libraries that applications have, on a real server. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresGuard } from "../../src/destinations/postgres/index.ts";
 import { StaleLeaseError } from "../../src/errors.ts";
 import { defineJob, InvalidTransactionError, Leasehold, UniqueConflictError } from "../../src/index.ts";
+import type { Generation, Line, Owner } from "../../src/protocol/identity.ts";
 import { executorOf } from "../../src/transactions/postgres.ts";
 import { optional } from "../support/optional.ts";
 import { type PostgresWorld, postgresWorld } from "../support/postgres-harness.ts";
@@ -61,6 +63,25 @@ optional("libraries on PostgreSQL 18", missingLibraries() ?? missingPostgres(18)
       expect(await world.read(`${name} rollback`)).toBeUndefined();
       expect(jobId).not.toBe("");
       expect(await isThere(jobId)).toBe(false);
+    });
+
+    it("D1, D2 a guard's token is admitted or refused in it, with what the caller writes", async () => {
+      const guard = postgresGuard({ connectionString: world.url, schema: world.schema });
+      const line = `lease:${name}` as Line;
+      const write = (generation: number) =>
+        library.transaction(async (tx, write) => {
+          await guard.admitIn(tx, {
+            token: { line, generation: generation as Generation, owner: "a" as Owner },
+            effectScope: null,
+          });
+          await write(`${name} ${generation}`, "written");
+        });
+      await write(2);
+      const refusal = await write(1).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ code: "LH_STALE_TOKEN", mark: { generation: 2, owner: "a" } });
+      expect(await world.read(`${name} 2`)).toBe("written");
+      expect(await world.read(`${name} 1`)).toBeUndefined();
+      await guard.close();
     });
 
     it("runs each kind of statement as it is written, and gives its rows in one shape", async () => {
