@@ -20,7 +20,7 @@ export interface GuardWorld {
 }
 
 const JOB = "0198c5a4-6b1e-7c3a-9a51-3f2f6f0c9f11" as JobId;
-const LATER_JOB = "0198c5a4-6b1f-7000-8000-000000000000" as JobId;
+export const LATER_JOB = "0198c5a4-6b1f-7000-8000-000000000000" as JobId;
 
 export function lease(number: number, name = "a", id: JobId = JOB, run = 1): EffectLease {
   const token = { line: jobLine(id), generation: number as Generation, owner: name as Owner };

@@ -8,7 +8,7 @@ import { Child } from "../support/child.ts";
 import { optional } from "../support/optional.ts";
 import { missingPostgres, POSTGRES_VERSIONS, postgresServer } from "../support/postgres-server.ts";
 import { seededRandom } from "../support/seed.ts";
-import { type GuardWorld, guardCases, insert, lease } from "./guard-cases.ts";
+import { type GuardWorld, guardCases, insert, LATER_JOB, lease } from "./guard-cases.ts";
 
 const CHILD = new URL("./dying-writer.js", import.meta.url).pathname;
 const LINE = lease(1).token.line;
@@ -126,7 +126,7 @@ for (const version of POSTGRES_VERSIONS) {
 
     it("D1 a writer frozen inside its body does not keep its successor out", async () => {
       const { guard, schema, effects } = await world();
-      const child = new Child(CHILD, ["postgres", url, schema, "inside", 300]);
+      const child = new Child(CHILD, ["postgres", url, schema, "inside", 1_000]);
       await child.tells("inside");
       child.process.kill("SIGSTOP");
       await guard.write(lease(2, "b"), {}, insert("by the successor"));
@@ -189,8 +189,19 @@ for (const version of POSTGRES_VERSIONS) {
         const error = await call(4).catch((error) => error);
         expect(error).toMatchObject({ code: "LH001" });
         expect(JSON.parse(error.detail)).toEqual({ line: LINE, generation: 5, owner: "a" });
-        while (!(await guard.prune("0198c5a4-6b1f-7000-8000-000000000000" as never)).isDone);
+        while (!(await guard.prune(LATER_JOB)).isDone);
         await expect(call(9)).rejects.toMatchObject({ code: "LH002" });
+      });
+
+      it.each(["raised", "pruned"])("refuses under a snapshot from before the mark was %s", async (what) => {
+        const { guard, schema } = await world();
+        const client = await pool.connect();
+        onTestFinished(() => client.release(true));
+        await client.query("begin isolation level repeatable read; select 1 from mark");
+        await guard.advance(lease(2, "b"));
+        if (what === "pruned") while (!(await guard.prune(LATER_JOB)).isDone);
+        const late = client.query(`select ${schema}.leasehold_admit($1, 1, 'a')`, [LINE]);
+        await expect(late).rejects.toMatchObject({ code: "40001" });
       });
 
       it("D2 leasehold_admits is the rule, for rows that carry a mark of their own", async () => {

@@ -29,7 +29,8 @@ export class Transactions {
    */
   async run<Result>(operation: string, work: (tx: GuardTx) => Promise<Result>): Promise<Result> {
     const beganMs = this.#world.clock.monotonicMs();
-    const attempt = new Attempt(operation, this.#timeoutMs);
+    const waitedMs = (): number => this.#world.clock.monotonicMs() - beganMs;
+    const attempt = new Attempt(operation, this.#timeoutMs, waitedMs);
     const over = new AbortController();
     // Giving up does not reach a server that is cut off: the settings of the transaction end it there.
     const late = this.#world.timers.sleep(this.#timeoutMs, over.signal).then(() => {
@@ -45,7 +46,7 @@ export class Transactions {
       const client = await Promise.race([connecting, late]).catch((error: unknown) => {
         throw error instanceof StoreBusyError || serverError(error) !== undefined
           ? error
-          : new StoreBusyError(operation, this.#world.clock.monotonicMs() - beganMs, error);
+          : new StoreBusyError(operation, waitedMs(), error);
       });
       return await Promise.race([attempt.on(client, work), late]);
     } finally {
@@ -58,13 +59,15 @@ export class Transactions {
 class Attempt {
   readonly #operation: string;
   readonly #timeoutMs: number;
+  readonly #waitedMs: () => number;
   #client: GuardClient | undefined;
   #committing = false;
   isOver = false;
 
-  constructor(operation: string, timeoutMs: number) {
+  constructor(operation: string, timeoutMs: number, waitedMs: () => number) {
     this.#operation = operation;
     this.#timeoutMs = timeoutMs;
+    this.#waitedMs = waitedMs;
   }
 
   async on<Result>(client: GuardClient, work: (tx: GuardTx) => Promise<Result>): Promise<Result> {
@@ -73,8 +76,9 @@ class Attempt {
     const tx = new OpenTx(client);
     try {
       // Settings of this transaction alone: behind a pooler the next one may have another connection. A process that is
-      // frozen in here would keep the line's mark locked, and its successor out: the server ends it for us.
-      await client.query(`begin isolation level read committed read write;
+      // frozen in here would keep the line's mark locked, and its successor out: the server ends it for us. And a mark
+      // that was raised must survive, whatever the session's default is.
+      await tx.query(`begin isolation level read committed read write;
         set local lock_timeout = ${Math.ceil(this.#timeoutMs)};
         set local idle_in_transaction_session_timeout = ${Math.ceil(this.#timeoutMs)};
         set local synchronous_commit = on`);
@@ -93,8 +97,8 @@ class Attempt {
         () => this.#release(false),
         () => this.#release(true),
       );
-      if (serverError(error)?.state === "55P03")
-        throw new StoreBusyError(this.#operation, this.#timeoutMs, error);
+      const isBusy = serverError(error)?.state === "55P03" || (error !== undefined && error === tx.lost);
+      if (isBusy) throw new StoreBusyError(this.#operation, this.#waitedMs(), error);
       throw error;
     }
   }
@@ -129,6 +133,8 @@ class Attempt {
 class OpenTx implements GuardTx {
   readonly #client: GuardClient;
   isOpen = true;
+  /** What the connection, not the server, has said. */
+  lost: unknown;
 
   constructor(client: GuardClient) {
     this.#client = client;
@@ -140,7 +146,12 @@ class OpenTx implements GuardTx {
         next: "Use tx only inside the body, and await what it is asked.",
       });
     }
-    return this.#client.query(text, [...params]);
+    try {
+      return await this.#client.query(text, [...params]);
+    } catch (error) {
+      if (serverError(error) === undefined) this.lost = error;
+      throw error;
+    }
   }
 }
 

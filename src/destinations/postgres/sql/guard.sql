@@ -1,7 +1,5 @@
 -- name: admit    $1 line, $2 generation, $3 owner
--- A mark that was raised must survive, whatever the server's default is: the setting holds for the commit that follows.
-select set_config('synchronous_commit', 'on', true),
-       {schema}.leasehold_admit($1::text, $2::bigint, $3::text) as raised;
+select {schema}.leasehold_admit($1::text, $2::bigint, $3::text) as raised;
 
 -- name: admit in    $1 line, $2 generation, $3 owner
 -- In the caller's transaction, whose durability is the caller's.
