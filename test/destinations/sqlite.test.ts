@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type SqliteGuard, sqliteGuard } from "../../src/destinations/sqlite/index.ts";
+import { type SqliteGuard, StaleTokenError, sqliteGuard } from "../../src/destinations/sqlite/index.ts";
 import {
   InvalidArgumentError,
   InvalidTransactionError,
@@ -127,6 +127,28 @@ describe("the guard on SQLite", () => {
     );
     await Promise.all(writes);
     expect(await effects()).toEqual([1, 2, 3].flatMap((n) => [`${n} first`, `${n} second`]));
+  });
+
+  it("admitIn guards what the caller writes in a transaction of its own, on any handle of the file", async () => {
+    const { guard, path, effects } = await world();
+    const other = await openDatabase(path);
+    onTestFinished(() => other.close());
+    const write = (number: number): void => {
+      other.exec("begin immediate");
+      try {
+        guard.admitIn(other, lease(number));
+        other.prepare("insert into effect (value) values (?)").run(String(number));
+        other.exec("commit");
+      } catch (error) {
+        other.exec("rollback");
+        throw error;
+      }
+    };
+    write(2);
+    expect(() => write(1)).toThrow(StaleTokenError);
+    expect(await effects()).toEqual(["2"]);
+    await expect(guard.advance(lease(1))).rejects.toThrow(StaleTokenError);
+    expect(() => guard.admitIn(other, lease(3))).toThrow(InvalidTransactionError);
   });
 
   it("waits for a transaction of the caller's own on the handle", async () => {

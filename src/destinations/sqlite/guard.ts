@@ -1,5 +1,5 @@
 import type { World } from "../../clock/world.ts";
-import { TransactionBodyError } from "../../errors.ts";
+import { InvalidTransactionError, TransactionBodyError } from "../../errors.ts";
 import type { Mark } from "../../protocol/destination-rule.ts";
 import { type JobId, jobId, type Line } from "../../protocol/identity.ts";
 import { answerText, fromText, replayed } from "../answer.ts";
@@ -17,6 +17,7 @@ export class Guard implements SqliteGuard {
   readonly level = "fenced + deduplicated";
   readonly #turns: Turns;
   readonly #tables: Tables;
+  readonly #tablesOf = new WeakMap<GuardDatabase, Tables>();
   readonly #world: World;
   #isMigrated = false;
 
@@ -45,6 +46,19 @@ export class Guard implements SqliteGuard {
       this.#tables.keep(key, text);
       return fromText<Answer>(text);
     });
+  }
+
+  admitIn(database: GuardDatabase, lease: EffectLease): void {
+    const token = checkLease(lease);
+    if (database.isTransaction === false) {
+      throw new InvalidTransactionError("The handle has no open transaction.", {
+        next: `Begin one with exec("begin immediate"), and commit it yourself.`,
+      });
+    }
+    const tables = this.#tablesOf.get(database) ?? new Tables(database);
+    this.#tablesOf.set(database, tables);
+    if (!this.#isMigrated) tables.migrate();
+    tables.admit(token);
   }
 
   async advance(lease: EffectLease): Promise<void> {

@@ -2,7 +2,7 @@ import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
 import { InvalidArgumentError } from "../../errors.ts";
 import type { JobId } from "../../protocol/identity.ts";
-import type { Guard as AnyGuard } from "../destination.ts";
+import type { Guard as AnyGuard, EffectLease } from "../destination.ts";
 import type { Pruned } from "../pruned.ts";
 import type { GuardDatabase } from "./database.ts";
 import { Guard } from "./guard.ts";
@@ -26,6 +26,15 @@ export interface SqliteGuardOptions {
 export interface SqliteGuard extends AnyGuard<GuardTx> {
   /** Makes the guard's tables; the first call of anything else does it too. */
   migrate(): Promise<void>;
+  /**
+   * Admits the token and raises the mark in a transaction that the caller has opened on `database`, the guard's handle or
+   * another one on the same file, and commits itself: what it writes there from now on is guarded. Fenced, not
+   * deduplicated; as durable as the caller's commit.
+   *
+   * @throws {StaleTokenError | PrunedLineError} roll the transaction back
+   * @throws {InvalidTransactionError} there is no open transaction
+   */
+  admitIn(database: GuardDatabase, lease: EffectLease): void;
   /**
    * Gives up the marks and answers of jobs below `below` (D7), at most `limit` of each. From then on a token of such a
    * job is refused. `below` is not above the oldest job that is unfinished, or may be enqueued or retried yet; so it is
