@@ -45,7 +45,7 @@ for (const version of POSTGRES_VERSIONS) {
       const guard = postgresGuard({ pool, schema, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
       await guard.migrate();
       await pool.query(`create table if not exists ${schema}.effect (seq bigserial, value text not null);
-        truncate ${schema}.effect, ${schema}.mark, ${schema}.answer;
+        delete from ${schema}.effect; delete from ${schema}.mark; delete from ${schema}.answer;
         update ${schema}.guard set pruned_below = ''`);
       const effects = async (): Promise<string[]> =>
         (await pool.query(`select value from ${schema}.effect order by seq`)).rows.map(({ value }) => value);

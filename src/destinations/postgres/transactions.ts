@@ -84,6 +84,7 @@ class Attempt {
         set local synchronous_commit = on`);
       const result = await work(tx);
       tx.isOpen = false;
+      if (this.isOver) throw this.late(); // its caller has been told that nothing was written
       this.#committing = true;
       const { command } = await client.query("commit");
       this.#committing = false;
@@ -104,6 +105,7 @@ class Attempt {
   }
 
   late(): Error {
+    this.isOver = true;
     return this.#committing
       ? new UnknownOutcomeError(this.#operation, new Error(`no answer after ${this.#timeoutMs} ms`))
       : new StoreBusyError(this.#operation, this.#timeoutMs);
