@@ -22,7 +22,7 @@ export interface EffectKey {
  */
 export function effectKey(lease: EffectLease, { step, request }: EffectOptions): EffectKey | undefined {
   if (step === undefined) return undefined;
-  if (typeof step !== "string" || step.length === 0 || step.length > LONGEST_STEP || CONTROL.test(step)) {
+  if (!isStep(step)) {
     throw new InvalidArgumentError("step", step, "a name of 1 to 200 characters without control characters");
   }
   if (lease.effectScope === null) {
@@ -33,6 +33,12 @@ export function effectKey(lease: EffectLease, { step, request }: EffectOptions):
     );
   }
   return { key: `${lease.effectScope}/${step}`, request: request === undefined ? null : digest(request) };
+}
+
+/** Half a surrogate pair would become another letter on its way, and two steps one key. */
+function isStep(step: unknown): boolean {
+  if (typeof step !== "string" || step.length === 0 || step.length > LONGEST_STEP) return false;
+  return !CONTROL.test(step) && step.isWellFormed();
 }
 
 /** Of the canonical JSON: members in the order of their names. */

@@ -171,6 +171,16 @@ export function guardCases(world: () => Promise<GuardWorld>): void {
       expect(await effects()).toEqual([]);
     });
 
+    it.each(["", "a\nb", "\ud800", "x".repeat(201), 7])(
+      "has a name that can be a key, which %j cannot",
+      async (step) => {
+        const { guard, effects } = await world();
+        const write = guard.write(lease(1), { step: step as string }, insert("x"));
+        await expect(write).rejects.toThrow(InvalidArgumentError);
+        expect(await effects()).toEqual([]);
+      },
+    );
+
     it("needs a run: a named lease has none", async () => {
       const { guard } = await world();
       const named = { ...lease(1), effectScope: null };
