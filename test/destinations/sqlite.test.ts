@@ -102,6 +102,7 @@ describe("the guard on SQLite", () => {
 
   it("rolls back a body that awaits anything but tx, and lets nothing of it land later", async () => {
     const { guard, effects } = await world();
+    await guard.migrate();
     let ended: unknown;
     const slow = guard.write(lease(1), { step: "s" }, async (tx) => {
       await insert("early")(tx);

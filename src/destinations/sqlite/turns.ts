@@ -91,12 +91,13 @@ export class Turns {
           busy = { busy: error };
           return;
         }
+        // What comes after the end of the turn is too late to be looked at.
         work(tx).then(
           (value) => {
-            if (tx.isOpen) outcome = { value };
+            outcome = { value };
           },
           (error: unknown) => {
-            if (tx.isOpen) outcome = { error };
+            outcome = { error };
           },
         );
       });
