@@ -169,14 +169,23 @@ export class LeaseEndedError extends LeaseholdError {
 
 // --- unknown outcomes and stores out of reach -------------------------------------------------------------------
 
-/** No answer came, or one that does not count: the operation may have happened (C11). Never "failed", never "lost". */
+/**
+ * No answer came, or one that does not count: the operation may have happened (C11, D5). Never "failed", never "lost".
+ */
 export class UnknownOutcomeError extends LeaseholdError {
   readonly code = "LH_UNKNOWN_OUTCOME";
   readonly operation: string;
 
-  constructor(operation: string, cause: unknown) {
-    super(`${operation}: the store gave no usable answer, so it may or may not have happened.`, {
-      next: "Repeat it with the same ids and fences, or ask outcome(); do not take it for a failure.",
+  constructor(
+    operation: string,
+    cause: unknown,
+    {
+      who = "the store",
+      next = "Repeat it with the same ids and fences, or ask outcome()",
+    }: { readonly who?: string; readonly next?: string } = {},
+  ) {
+    super(`${operation}: ${who} gave no usable answer, so it may or may not have happened.`, {
+      next: `${next}; do not take it for a failure.`,
       cause,
     });
     this.operation = operation;
