@@ -31,7 +31,7 @@ type Module = any;
 
 const require = createRequire(import.meta.url);
 
-function load(name: string): Promise<Module> {
+export function load(name: string): Promise<Module> {
   return import(pathToFileURL(require.resolve(name)).href).then((module) => module.default ?? module);
 }
 
