@@ -16,7 +16,7 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
 export interface Answer {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** As text where that is the same bytes, so that a table of answers can be read. */
+  /** As text where that is the same bytes, so that a table of answers can be read; NUL is no text to a database. */
   readonly body: { readonly text: string } | { readonly base64: string };
 }
 
@@ -26,7 +26,10 @@ export async function answerOf(response: Response): Promise<Answer> {
   return {
     status: response.status,
     headers: [...response.headers].filter(([name]) => !NOT_STORED.has(name)),
-    body: Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString("base64") },
+    body:
+      Buffer.from(text).equals(bytes) && !text.includes("\0")
+        ? { text }
+        : { base64: bytes.toString("base64") },
   };
 }
 

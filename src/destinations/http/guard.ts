@@ -39,7 +39,8 @@ export type GuardedHttp<Tx> = (request: Request, handle: HttpHandle<Tx>) => Prom
 
 /**
  * Refusals are `application/problem+json`: 409 for a stale token (with both generations), a pruned line and an effect
- * under way (with Retry-After); 422 for a key used for another request; 428 without a token and 400 with a malformed one.
+ * under way (with Retry-After); 422 for a key used for another request; 428 without a token and 400 with a malformed one;
+ * 503 when the guard's database was busy. In all of them nothing was written.
  *
  * A repeat is answered with the first one's status, headers and body. Cookies and what belongs to one connection are no
  * part of an answer. What `handle` throws is thrown.
@@ -64,8 +65,8 @@ export function httpGuard<Tx>({ guard, unfenced, maxBodyBytes }: HttpGuardOption
         return new Response(null, { status: 204, headers: { [MARK_HEADER]: writeMark(mark) } });
       }
       if (isProbe(lease.token.line)) {
-        await guard.write(lease, {}, () => null);
-        return new Response(null, { status: 204, headers: { [MARK_HEADER]: writeMark(lease.token) } });
+        // Not with this token: each worker that starts would leave a mark here for ever. The guard cleans up its own.
+        return Response.json(await guard.probe(), { headers: { [MARK_HEADER]: writeMark(lease.token) } });
       }
       const body = await boundedBody(request, limit);
       if (body === undefined) {

@@ -3,7 +3,7 @@
 import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
 import { InvalidArgumentError, UnknownOutcomeError } from "../../errors.ts";
-import { generation, type Line } from "../../protocol/identity.ts";
+import { generation } from "../../protocol/identity.ts";
 import type {
   Destination,
   DestinationLevel,
@@ -12,7 +12,6 @@ import type {
   ProbeResult,
 } from "../destination.ts";
 import { effectKey } from "../effect.ts";
-import { StaleTokenError } from "../refusals.ts";
 import { withBody } from "./answer.ts";
 import {
   KEY_HEADER,
@@ -104,11 +103,15 @@ export function httpDestination(options: HttpDestinationOptions): HttpDestinatio
     return withBody(body, { status, statusText, headers: answered });
   }
 
-  /** An answer that says nothing of marks is none of a guard's: something in front of it answers OPTIONS. */
-  async function asked(lease: HttpLease, extra: Partial<TokenField>): Promise<string | undefined> {
-    const { status, headers } = await request(lease, base, { method: "OPTIONS" }, extra);
-    if (headers.has(MARK_HEADER)) return undefined;
-    return `${new URL(base).href} answered OPTIONS with ${status}, and not as httpGuard does`;
+  /** @throws {InvalidArgumentError} the answer is none of a guard's: something in front of it answers OPTIONS */
+  async function asked(lease: HttpLease, extra: Partial<TokenField> = {}): Promise<Response> {
+    const response = await request(lease, base, { method: "OPTIONS" }, extra);
+    if (response.ok && response.headers.has(MARK_HEADER)) return response;
+    throw new InvalidArgumentError(
+      "url",
+      `${new URL(base).href}, which answers OPTIONS with ${response.status}`,
+      "the address of a route that hands OPTIONS to its httpGuard",
+    );
   }
 
   return {
@@ -116,24 +119,15 @@ export function httpDestination(options: HttpDestinationOptions): HttpDestinatio
     fetch: (lease, path, init = {}) => request(lease, path, init),
 
     async advance(lease) {
-      const why = await asked(lease, { advance: true });
-      if (why !== undefined) {
-        throw new InvalidArgumentError("url", why, "the address of a route that hands OPTIONS to its guard");
-      }
+      await asked(lease, { advance: true });
     },
 
     async probe(): Promise<ProbeResult> {
-      const line: Line = probeLine(world.ids.jobId());
-      const owner = world.ids.owner();
-      const leaseOf = (number: number): EffectLease => ({
-        token: { line, generation: generation(number), owner },
-        effectScope: null,
-      });
+      const line = probeLine(world.ids.jobId());
+      const token = { line, generation: generation(1), owner: world.ids.owner() };
       try {
-        const why = (await asked(leaseOf(2), {})) ?? (await asked(leaseOf(1), {}));
-        return { isProven: false, why: why ?? "a stale token was admitted" };
+        return (await (await asked({ token, effectScope: null })).json()) as ProbeResult;
       } catch (error) {
-        if (error instanceof StaleTokenError && error.token.generation === 1) return { isProven: true };
         return { isProven: false, why: (error as Error).message };
       }
     },

@@ -1,6 +1,6 @@
 /** Refusals on the wire: `application/problem+json` (RFC 9457), written by the guard and read back by the client. */
 
-import type { LeaseholdError } from "../../errors.ts";
+import { type LeaseholdError, StoreBusyError } from "../../errors.ts";
 import type { Mark } from "../../protocol/destination-rule.ts";
 import { type FencingToken, generation, owner } from "../../protocol/identity.ts";
 import { EffectMismatchError, EffectRunningError, PrunedLineError, StaleTokenError } from "../refusals.ts";
@@ -40,6 +40,11 @@ export function problemOf(error: unknown, { line, generation, owner }: FencingTo
   if (error instanceof EffectMismatchError) {
     return problem(422, "effect-mismatch", "The key was used for another request", error.message, {
       members: { token, key: error.key },
+    });
+  }
+  if (error instanceof StoreBusyError) {
+    return problem(503, "busy", "Busy; nothing was written", error.message, {
+      headers: { "retry-after": "1" },
     });
   }
   return undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { writeKey, writeToken } from "../../../src/destinations/http/headers.ts";
 import { type HttpHandle, httpGuard, StaleTokenError } from "../../../src/destinations/http/index.ts";
+import { StoreBusyError } from "../../../src/errors.ts";
 import { type MemoryTx, memoryGuard } from "../../support/memory-guard.ts";
 import { leaseOf } from "./world.ts";
 
@@ -38,12 +39,13 @@ describe("httpGuard", () => {
   });
 
   it("D4 keeps bytes that are no text, and answers without a body", async () => {
-    const bytes = new Uint8Array([0, 255, 128, 10]);
-    for (const answer of [() => new Response(bytes), () => new Response(null, { status: 204 })]) {
-      const { send } = world({}, answer);
+    for (const bytes of [[255, 128, 10], [0xef, 0xbb, 0xbf, 65], [0], []]) {
+      const body = bytes.length === 0 ? null : new Uint8Array(bytes);
+      const { guard, send } = world({}, () => new Response(body, { status: body === null ? 204 : 200 }));
       const first = await seen(await send(1, { step: "charge" }));
       expect(await seen(await send(1, { step: "charge" }))).toEqual(first);
-      expect(first.body).toBe(first.status === 204 ? "" : Buffer.from(bytes).toString("latin1"));
+      expect(first.body).toBe(Buffer.from(bytes).toString("latin1"));
+      for (const stored of guard.answers()) expect(stored).not.toContain("\\u0000"); // databases refuse it
     }
   });
 
@@ -109,6 +111,13 @@ describe("httpGuard", () => {
     ]);
   });
 
+  it("answers 503 when the guard's database is busy, since nothing was written", async () => {
+    const { guard, send } = world();
+    guard.write = () => Promise.reject(new StoreBusyError("write", 10_000));
+    const busy = await send(1);
+    expect([busy.status, busy.headers.get("retry-after")]).toEqual([503, "1"]);
+  });
+
   it("refuses a request without a token, or leaves it to `unfenced`", async () => {
     const request = (): Request => new Request("http://localhost/charges", { method: "POST" });
     const refused = await httpGuard({ guard: memoryGuard() })(request(), charge);
@@ -146,12 +155,11 @@ describe("httpGuard", () => {
     const guard = memoryGuard();
     const inOneTurn: typeof guard.write = (lease, effect, body) =>
       guard.write(lease, effect, (tx) => {
-        const over = new Promise<never>((_, reject) =>
-          setImmediate(() => setImmediate(() => reject(new Error("the turn is over")))),
-        );
-        return new Promise((resolve, reject) =>
-          setImmediate(() => Promise.race([body(tx), over]).then(resolve, reject)),
-        );
+        // Asked for together, they have nothing but promises between them.
+        return new Promise((resolve, reject) => {
+          setImmediate(() => void Promise.resolve(body(tx)).then(resolve, reject));
+          setImmediate(() => reject(new Error("the turn is over")));
+        });
       });
     const guarded = httpGuard({ guard: { ...guard, write: inOneTurn } });
     expect((await guarded(requestOf(1), reply)).status).toBe(201);
