@@ -1,7 +1,8 @@
 /**
  * Every JavaScript block of the README and of docs/ is a program: it runs against dist/, in a process and a folder of its
- * own, and prints what the page says that it prints. `js run postgres` has an empty database in DATABASE_URL; `js file
- * NAME` is a module that the page's programs import.
+ * own, and prints what the page says that it prints. `js run postgres` has an empty database in DATABASE_URL; it and `js
+ * run libraries` may import what is installed in test/integrations; `js file NAME` is a module that the page's programs
+ * import.
  */
 
 import { spawn } from "node:child_process";
@@ -26,7 +27,10 @@ for (const path of pages()) {
 
   const files = programs.filter(({ marks }) => marks[0] === "file");
   const onPostgres = programs.filter(({ marks }) => marks[1] === "postgres");
-  const elsewhere = programs.filter((program) => !files.includes(program) && !onPostgres.includes(program));
+  const withLibraries = programs.filter(({ marks }) => marks[1] === "libraries");
+  const elsewhere = programs.filter(
+    (program) => ![files, onPostgres, withLibraries].flat().includes(program),
+  );
   const runs = (
     program: Block,
     wanted: readonly string[],
@@ -37,7 +41,7 @@ for (const path of pages()) {
     it(`in line ${line} runs${expected === undefined ? "" : " and prints what stands beside it"}`, async () => {
       // TypeScript would need a compiler on the oldest Node; the pages do without.
       expect([language, ...marks], "a block is marked `js run`, or is no program").toEqual(wanted);
-      const { code, stdout, stderr } = await run(text, files, await environment());
+      const { code, stdout, stderr } = await run(text, files, await environment(), wanted.length > 2);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       if (expected !== undefined) expect(stdout).toMatch(matching(expected));
     });
@@ -46,6 +50,11 @@ for (const path of pages()) {
   if (elsewhere.length > 0) {
     describe(`the code of ${path}`, () => {
       for (const program of elsewhere) runs(program, ["js", "run"], async () => ({}));
+    });
+  }
+  if (withLibraries.length > 0) {
+    optional(`the code of ${path} with its libraries`, missingLibraries(), () => {
+      for (const program of withLibraries) runs(program, ["js", "run", "libraries"], async () => ({}));
     });
   }
   if (onPostgres.length === 0) continue;
@@ -72,12 +81,13 @@ async function run(
   text: string,
   files: readonly Block[],
   environment: Record<string, string>,
+  hasLibraries: boolean,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-docs-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   link(folder, "leasehold", ROOT);
   for (const name of LINKED) link(folder, name, join(ROOT, "node_modules", name));
-  if ("DATABASE_URL" in environment) {
+  if (hasLibraries) {
     for (const name of readdirSync(LIBRARIES)) {
       if (!/^[.@]/.test(name)) link(folder, name, join(LIBRARIES, name));
     }

@@ -23,6 +23,14 @@ describe("nodeHandler", () => {
     expect(await (await fetch(url, { headers })).text()).toBe("GET / 1, 2 ");
   });
 
+  it("takes the whole path where a router has shortened it", async () => {
+    const handler = nodeHandler((request) => new Response(new URL(request.url).pathname));
+    const url = await listening((req, res) => {
+      void handler(Object.assign(req, { originalUrl: req.url, url: "/" }), res);
+    });
+    expect(await (await fetch(`${url}/billing/charges`)).text()).toBe("/billing/charges");
+  });
+
   it("answers a body that is too long while its sender is still sending", async () => {
     const guarded = httpGuard({ guard: memoryGuard(), maxBodyBytes: 10 });
     const url = await listening(nodeHandler((request) => guarded(request, () => new Response())));
