@@ -74,12 +74,19 @@ export function refusalIn(
     case `${KIND}pruned-line`:
       return new PrunedLineError(token.line);
     case `${KIND}effect-running`:
-      return new EffectRunningError(String(said["key"]), Number(said["retryInMs"]));
+      return new EffectRunningError(String(said["key"]), retryInMs(said["retryInMs"], response.headers));
     case `${KIND}effect-mismatch`:
       return new EffectMismatchError(String(said["key"]));
     default:
       return undefined;
   }
+}
+
+/** The header is in whole seconds, and may be all that a guard of another make says. */
+function retryInMs(said: unknown, headers: Headers): number {
+  if (typeof said === "number" && said >= 0) return said;
+  const seconds = Number(headers.get("retry-after") ?? 1);
+  return seconds >= 0 ? seconds * 1000 : 1000;
 }
 
 function parsed(body: Uint8Array): Record<string, unknown> {

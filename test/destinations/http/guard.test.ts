@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { writeKey, writeToken } from "../../../src/destinations/http/headers.ts";
-import { type HttpHandle, httpGuard, StaleTokenError } from "../../../src/destinations/http/index.ts";
+import {
+  EffectRunningError,
+  type HttpHandle,
+  httpGuard,
+  StaleTokenError,
+} from "../../../src/destinations/http/index.ts";
 import { StoreBusyError } from "../../../src/errors.ts";
 import { type MemoryTx, memoryGuard } from "../../support/memory-guard.ts";
 import { leaseOf } from "./world.ts";
@@ -111,11 +116,14 @@ describe("httpGuard", () => {
     ]);
   });
 
-  it("answers 503 when the guard's database is busy, since nothing was written", async () => {
+  it.each([
+    ["D4 409 while the same effect is being made", new EffectRunningError("charge", 1500), 409, "2"],
+    ["503 when the guard's database is busy", new StoreBusyError("write", 10_000), 503, "1"],
+  ])("answers %s, and in how many seconds to ask again", async (_, error, status, seconds) => {
     const { guard, send } = world();
-    guard.write = () => Promise.reject(new StoreBusyError("write", 10_000));
-    const busy = await send(1);
-    expect([busy.status, busy.headers.get("retry-after")]).toEqual([503, "1"]);
+    guard.write = () => Promise.reject(error);
+    const refused = await send(1);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([status, seconds]);
   });
 
   it("refuses a request without a token, or leaves it to `unfenced`", async () => {

@@ -30,6 +30,7 @@ describe("the Fencing-Token header", () => {
           expect(readToken(header)).toEqual({ token, keyed, advance });
         },
       ),
+      { examples: [["%41 of 100%", 7, "%", true, false]] },
     );
   });
 

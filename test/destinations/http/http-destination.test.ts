@@ -91,6 +91,15 @@ describe("httpDestination", () => {
     while (answers.length > 0) expect((await to.fetch(leaseOf(7), "/", CHARGE)).status).toBe(409);
   });
 
+  it("D4 takes the time to ask again from Retry-After, where that is all that is said", async () => {
+    const problem = { type: "urn:leasehold:effect-running", token: leaseOf(7).token, key: "charge" };
+    const { to } = await service((_, res) => {
+      const headers = { "content-type": "application/problem+json; charset=utf-8", "retry-after": "3" };
+      res.writeHead(409, headers).end(JSON.stringify(problem));
+    });
+    await expect(to.fetch(leaseOf(7), "/", CHARGE)).rejects.toMatchObject({ retryInMs: 3000 });
+  });
+
   it.each<[string, RequestListener]>([
     ["the connection breaks after the request", (req) => void req.socket.destroy()],
     [
