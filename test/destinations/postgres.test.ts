@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { type PostgresGuard, postgresGuard, StaleTokenError } from "../../src/destinations/postgres/index.ts";
@@ -10,8 +11,16 @@ import { missingPostgres, POSTGRES_VERSIONS, postgresServer } from "../support/p
 import { seededRandom } from "../support/seed.ts";
 import { type GuardWorld, guardCases, insert, LATER_JOB, lease } from "./guard-cases.ts";
 
-const CHILD = new URL("./dying-writer.js", import.meta.url).pathname;
 const LINE = lease(1).token.line;
+
+function start(...args: (string | number)[]): Child {
+  const child = new Child(fileURLToPath(new URL("./dying-writer.js", import.meta.url)), [
+    "postgres",
+    ...args,
+  ]);
+  onTestFinished(() => child.kill());
+  return child;
+}
 
 it("wants a pool or an address, and a plain schema", () => {
   expect(() => postgresGuard({})).toThrow(InvalidArgumentError);
@@ -111,7 +120,7 @@ for (const version of POSTGRES_VERSIONS) {
     it("D1 a writer killed inside its body leaves nothing, and one killed after its answer everything", async () => {
       const { guard, schema, effects } = await world();
       for (const where of ["inside", "after"]) {
-        const child = new Child(CHILD, ["postgres", url, schema, where]);
+        const child = start(url, schema, where);
         await child.tells(where);
         await child.kill();
         if (where === "inside") expect(await effects()).toEqual([]);
@@ -126,7 +135,7 @@ for (const version of POSTGRES_VERSIONS) {
 
     it("D1 a writer frozen inside its body does not keep its successor out", async () => {
       const { guard, schema, effects } = await world();
-      const child = new Child(CHILD, ["postgres", url, schema, "inside", 1_000]);
+      const child = start(url, schema, "inside", 1_000);
       await child.tells("inside");
       child.process.kill("SIGSTOP");
       await guard.write(lease(2, "b"), {}, insert("by the successor"));
