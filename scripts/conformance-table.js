@@ -1,7 +1,7 @@
 // What the conformance suites showed, as a table: subject × chapter × count of tests that passed.
 
 /** Conformance suites name their first describe so. */
-const SUBJECT = /^(?:the )?(.*) keeps the protocol$/;
+const SUBJECT = /^(?:the )?(.*) keeps the (?:protocol|destination contract)$/;
 
 /** @typedef {{ subject: string, chapter: string, passed: number, failed: number, gaps: number }} Cell */
 

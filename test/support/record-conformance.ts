@@ -1,16 +1,27 @@
-import { type ConformanceHarness, storeConformance } from "../../src/testing/index.ts";
+import {
+  type ConformanceHarness,
+  type DestinationHarness,
+  destinationConformance,
+  storeConformance,
+  type TestRunner,
+} from "../../src/testing/index.ts";
 
 /** Runs the suite on a store and tells which tests failed, instead of failing. */
-export async function failingTests(harness: ConformanceHarness): Promise<string[]> {
+export function failingTests(harness: ConformanceHarness): Promise<string[]> {
+  return failing((runner) => storeConformance(runner, "recorded", harness));
+}
+
+/** The same for a destination. */
+export function failingDestinationTests(harness: DestinationHarness): Promise<string[]> {
+  return failing((runner) => destinationConformance(runner, "recorded", harness));
+}
+
+async function failing(declare: (runner: TestRunner) => void): Promise<string[]> {
   const bodies = new Map<string, () => Promise<void>>();
-  storeConformance(
-    {
-      describe: (_, body) => body(),
-      it: (name, body) => bodies.set(name, body),
-    },
-    "recorded",
-    harness,
-  );
+  declare({
+    describe: (_, body) => body(),
+    it: (name, body) => bodies.set(name, body),
+  });
   const failing: string[] = [];
   for (const [name, body] of bodies) {
     try {

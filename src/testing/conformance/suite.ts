@@ -1,4 +1,4 @@
-import assert from "node:assert/strict";
+import { declareChapters, type TestRunner } from "../chapters.ts";
 import { callersTransaction } from "./callers-transaction.ts";
 import { cancelRevokeRetry } from "./cancel-revoke-retry.ts";
 import { claimChapter } from "./claim.ts";
@@ -33,12 +33,6 @@ export const conformanceChapters: readonly Chapter[] = [
   migrations,
 ];
 
-/** The test runner's own functions: Vitest's, `node:test`'s, or any that work like them. */
-export interface TestRunner {
-  describe(name: string, body: () => void): unknown;
-  it(name: string, body: () => Promise<void>): unknown;
-}
-
 /**
  * Declares the tests that every store passes, one chapter of the protocol after the other. Each opens a world of its
  * own; no time passes in any. What a store cannot do is listed in `harness.gaps`: such a test must fail, so that no gap
@@ -47,23 +41,10 @@ export interface TestRunner {
  * Passing shows that the store keeps the protocol's rules one call at a time and in the races that are named here. It
  * does not show that acknowledged writes survive a crash, nor what happens on a network.
  */
-export function storeConformance(
-  { describe, it }: TestRunner,
-  name: string,
-  harness: ConformanceHarness,
-): void {
-  assertKnownGaps(harness);
-  describe(`${name} keeps the protocol`, () => {
-    for (const { name: chapter, tests } of conformanceChapters) {
-      describe(chapter, () => {
-        for (const test of tests) {
-          const gap = harness.gaps.find((gap) => gap.test === test.name);
-          if (gap === undefined) it(test.name, () => runTest(test, harness));
-          else it(`(gap, because ${gap.because}) ${test.name}`, () => assert.rejects(runTest(test, harness)));
-        }
-      });
-    }
-  });
+export function storeConformance(runner: TestRunner, name: string, harness: ConformanceHarness): void {
+  declareChapters(runner, `${name} keeps the protocol`, conformanceChapters, harness.gaps, (test) =>
+    runTest(test, harness),
+  );
 }
 
 async function runTest(test: ConformanceTest, harness: ConformanceHarness): Promise<void> {
@@ -73,10 +54,4 @@ async function runTest(test: ConformanceTest, harness: ConformanceHarness): Prom
   } finally {
     await world.close();
   }
-}
-
-function assertKnownGaps({ gaps }: ConformanceHarness): void {
-  const names = conformanceChapters.flatMap(({ tests }) => tests.map(({ name }) => name));
-  for (const { test } of gaps)
-    assert.ok(names.includes(test), `there is no conformance test named ${JSON.stringify(test)}`);
 }
