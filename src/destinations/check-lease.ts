@@ -10,9 +10,9 @@ import type { EffectLease } from "./destination.ts";
  */
 export function checkLease(lease: EffectLease): FencingToken {
   lease.assertTrusted?.();
-  const { token } = lease;
-  if (typeof token.line !== "string" || token.line === "")
-    throw new InvalidArgumentError("lease.token.line", token.line, "the line that the lease has");
+  const token = lease.token as FencingToken | undefined;
+  if (typeof token?.line !== "string" || token.line === "")
+    throw new InvalidArgumentError("lease.token", token, "a lease's fencing token");
   generation(token.generation);
   owner(token.owner);
   return token;

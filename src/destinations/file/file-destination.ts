@@ -1,20 +1,14 @@
 import { readFile, rm } from "node:fs/promises";
 import type { World } from "../../clock/world.ts";
-import { InvalidArgumentError } from "../../errors.ts";
 import { admit, type Mark } from "../../protocol/destination-rule.ts";
-import {
-  type FencingToken,
-  generation,
-  type JobId,
-  jobId,
-  type Line,
-  owner,
-} from "../../protocol/identity.ts";
+import { generation, type JobId, jobId, type Line } from "../../protocol/identity.ts";
+import { checkLease } from "../check-lease.ts";
 import type { Destination, EffectLease, ProbeResult } from "../destination.ts";
+import { isPruned } from "../pruned.ts";
 import { PrunedLineError, StaleTokenError } from "../refusals.ts";
 import { Chain } from "./chain.ts";
 import { unlessCode } from "./folder.ts";
-import { isPruned, type State } from "./state.ts";
+import type { State } from "./state.ts";
 
 /** What the file is to hold; or how that follows from what it holds, undefined where there is no file. */
 export type FileContent = string | Uint8Array | ((current: Buffer | undefined) => string | Uint8Array);
@@ -86,16 +80,16 @@ export class FileDestination implements Destination {
     return this.#inTurn((state) => {
       if (id <= state.prunedBelow) return state;
       const next: State = { marks: state.marks, prunedBelow: id };
-      return { ...next, marks: new Map([...state.marks].filter(([line]) => !isPruned(next, line))) };
+      return { ...next, marks: new Map([...state.marks].filter(([line]) => !isPruned(line, id))) };
     });
   }
 
   #guarded(lease: EffectLease, content: () => Promise<string | Uint8Array | undefined>): Promise<void> {
     return this.#inTurn((state) => {
-      lease.assertTrusted?.();
-      const token = checked(lease.token);
+      const token = checkLease(lease);
       const mark = state.marks.get(token.line);
-      if (mark === undefined && isPruned(state, token.line)) throw new PrunedLineError(token.line);
+      if (mark === undefined && isPruned(token.line, state.prunedBelow))
+        throw new PrunedLineError(token.line);
       const admission = admit(mark, token);
       if (!admission.admitted) throw new StaleTokenError(token, mark as Mark);
       const raised = { generation: token.generation, owner: token.owner };
@@ -117,13 +111,4 @@ export class FileDestination implements Destination {
     this.#last = turn.catch(() => {});
     return turn;
   }
-}
-
-/** @throws {InvalidArgumentError} it is no token: its comparison with a mark would mean nothing */
-function checked(token: FencingToken | undefined): FencingToken {
-  if (typeof token?.line !== "string" || token.line === "")
-    throw new InvalidArgumentError("lease.token", token, "a lease's fencing token");
-  generation(token.generation);
-  owner(token.owner);
-  return token;
 }

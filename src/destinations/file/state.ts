@@ -37,8 +37,3 @@ export function parseState(text: string): Version {
   const kept = new Map(marks.map(([line, generation, owner]) => [line, { generation, owner }]));
   return { id, parent, state: { marks: kept, prunedBelow } };
 }
-
-/** D7: whether a line without a mark may have had one. Named leases are never pruned. */
-export function isPruned({ prunedBelow }: State, line: Line): boolean {
-  return line.startsWith("job:") && line.slice("job:".length) < prunedBelow;
-}
