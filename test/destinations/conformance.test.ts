@@ -6,14 +6,15 @@ import { describe, inject, it } from "vitest";
 import { postgresGuard } from "../../src/destinations/postgres/index.ts";
 import { sqliteGuard } from "../../src/destinations/sqlite/index.ts";
 import { type Database, openDatabase } from "../../src/stores/sqlite/index.ts";
-import { type DestinationWorld, destinationConformance } from "../../src/testing/index.ts";
+import { destinationConformance } from "../../src/testing/index.ts";
 import { type GuardUnderTest, guardWorld } from "../support/guard-harness.ts";
+import { type Behind, httpGuardWorld } from "../support/http-guard-harness.ts";
 import { optional } from "../support/optional.ts";
 import { missingPostgres, POSTGRES_VERSIONS, postgresServer } from "../support/postgres-server.ts";
 
 let places = 0;
 
-async function sqliteWorld(): Promise<DestinationWorld> {
+async function sqliteWorld(): Promise<Behind> {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-guard-"));
   const path = join(folder, "data.db");
   const open: Database[] = [];
@@ -28,7 +29,7 @@ async function sqliteWorld(): Promise<DestinationWorld> {
   open[0]?.exec(
     "pragma journal_mode = wal; create table effect (seq integer primary key, line text, value text)",
   );
-  return guardWorld({
+  const world = guardWorld({
     first,
     table: "effect",
     another,
@@ -39,17 +40,24 @@ async function sqliteWorld(): Promise<DestinationWorld> {
       rmSync(folder, { recursive: true, force: true });
     },
   });
+  return { guard: first.guard, table: "effect", world };
 }
+
+const NO_HOLD = {
+  test: "D4 a repeat while the effect is under way waits for its answer or is told when to ask",
+  because: "a body that waits for anything but its transaction is rolled back, so none can be held",
+};
 
 destinationConformance({ describe, it }, "the SQLite guard", {
   level: "fenced + deduplicated",
-  gaps: [
-    {
-      test: "D4 a repeat while the effect is under way waits for its answer or is told when to ask",
-      because: "a body that waits for anything but its transaction is rolled back, so none can be held",
-    },
-  ],
-  open: sqliteWorld,
+  gaps: [NO_HOLD],
+  open: async () => (await sqliteWorld()).world,
+});
+
+destinationConformance({ describe, it }, "an HTTP service over the SQLite guard", {
+  level: "fenced + deduplicated",
+  gaps: [NO_HOLD],
+  open: async () => httpGuardWorld(await sqliteWorld()),
 });
 
 for (const version of POSTGRES_VERSIONS) {

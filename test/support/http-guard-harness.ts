@@ -1,0 +1,83 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Guard } from "../../src/destinations/destination.ts";
+import { httpDestination, httpGuard, nodeHandler } from "../../src/destinations/http/index.ts";
+import type { FencingToken } from "../../src/protocol/identity.ts";
+import type { DestinationWorld, EffectRequest, EffectWriter } from "../../src/testing/index.ts";
+
+interface Tx {
+  query<Row>(text: string, params?: readonly unknown[]): Promise<{ rows: Row[] }>;
+}
+
+interface Effect {
+  readonly line: string;
+  readonly effect: string;
+  readonly fails?: boolean;
+}
+
+/** What stands behind the service: another kit's guard, with a table of effects `(seq, line, value)`. */
+export interface Behind {
+  readonly guard: Guard<Tx>;
+  readonly table: string;
+  readonly world: DestinationWorld;
+}
+
+/** An HTTP service in front of a guard, as the conformance suite sees it from the other end of the wire. */
+export async function httpGuardWorld({ guard, table, world }: Behind): Promise<DestinationWorld> {
+  const guarded = httpGuard({ guard });
+  const handler = nodeHandler((request) =>
+    guarded(request, async (asked, tx) => {
+      const { line, effect, fails } = (await asked.json()) as Effect;
+      const text = `insert into ${table} (line, value) values ($1, $2) returning seq`;
+      const { rows } = await tx.query<{ seq: unknown }>(text, [line, effect]);
+      return fails ? new Response("failed inside", { status: 500 }) : Response.json([rows[0]?.seq, effect]);
+    }),
+  );
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/effects`;
+
+  const post = async (
+    token: FencingToken,
+    { step, request, scope }: EffectRequest,
+    effect: Effect,
+  ): Promise<{ answer: string }> => {
+    const response = await httpDestination({ url }).fetch({ token, effectScope: scope ?? null }, url, {
+      method: "POST",
+      body: JSON.stringify(effect),
+      ...(step === undefined ? {} : { step }),
+      // Bodies differ where the suite repeats a step with another effect, which is to be answered with the first one's.
+      request: request ?? null,
+    });
+    const answer = await response.text();
+    if (!response.ok) throw new Error(answer);
+    return { answer };
+  };
+  const writer: EffectWriter = {
+    level: httpDestination({ url }).level,
+    write: (token, options, effect) => post(token, options, { line: token.line, effect }),
+    advance: (token) => httpDestination({ url }).advance({ token, effectScope: null }),
+    markOf: (line) => guard.markOf(line),
+    probe: () => httpDestination({ url }).probe(),
+  };
+  return {
+    writer,
+    another: async () => writer, // each request is one of its own
+    effects: (line) => world.effects(line),
+    async writeWithoutToken(line, effect) {
+      const response = await fetch(url, { method: "POST", body: JSON.stringify({ line, effect }) });
+      if (!response.ok) throw new Error(await response.text());
+    },
+    failInside: (token, options, effect) => post(token, options, { line: token.line, effect, fails: true }),
+    async restart() {
+      await world.restart?.();
+      return writer;
+    },
+    prune: async (below) => world.prune?.(below),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await world.close();
+    },
+  };
+}
