@@ -1,9 +1,9 @@
 // What the conformance suites showed, as a table: subject × chapter × count of tests that passed.
 
 /** Conformance suites name their first describe so. */
-const SUBJECT = /^(?:the )?(.*) keeps the (?:protocol|destination contract)$/;
+const SUBJECT = /^(?:the |an? )?(.*) keeps the (protocol|destination contract)$/;
 
-/** @typedef {{ subject: string, chapter: string, passed: number, failed: number, gaps: number }} Cell */
+/** @typedef {{ kept: string, subject: string, chapter: string, passed: number, failed: number, gaps: number }} Cell */
 
 export class ConformanceCounts {
   /** @type {Map<string, Cell>} */
@@ -17,9 +17,9 @@ export class ConformanceCounts {
     const at = names.findIndex((name) => SUBJECT.test(name));
     const chapter = names[at + 1];
     if (at < 0 || chapter === undefined || test.result().state === "skipped") return;
-    const subject = SUBJECT.exec(names[at] ?? "")?.[1] ?? "";
-    const key = `${subject}\0${chapter}`;
-    const cell = this.#cells.get(key) ?? { subject, chapter, passed: 0, failed: 0, gaps: 0 };
+    const [, subject = "", kept = ""] = SUBJECT.exec(names[at] ?? "") ?? [];
+    const key = `${kept}\0${subject}\0${chapter}`;
+    const cell = this.#cells.get(key) ?? { kept, subject, chapter, passed: 0, failed: 0, gaps: 0 };
     this.#cells.set(key, cell);
     if (test.result().state !== "passed") cell.failed += 1;
     else if (test.name.startsWith("(gap, ")) cell.gaps += 1;
@@ -33,15 +33,28 @@ export class ConformanceCounts {
 }
 
 /**
- * One line a chapter, one column a subject; empty when no suite was run.
+ * A table for each text that is kept: one line a chapter, one column a subject. Empty when no suite was run.
  *
  * @param {readonly Cell[]} cells
  * @returns {string[]}
  */
-export function conformanceTable(cells) {
+export function conformanceTables(cells) {
+  const texts = [...new Set(cells.map(({ kept }) => kept))].sort().reverse();
+  return texts.flatMap((kept) =>
+    tableOf(
+      kept,
+      cells.filter((cell) => cell.kept === kept),
+    ),
+  );
+}
+
+/**
+ * @param {string} kept
+ * @param {readonly Cell[]} cells
+ */
+function tableOf(kept, cells) {
   const subjects = [...new Set(cells.map(({ subject }) => subject))].sort();
   const chapters = [...new Set(cells.map(({ chapter }) => chapter))];
-  if (subjects.length === 0) return [];
   const rows = chapters.map((chapter) => [
     chapter,
     ...subjects.map((subject) =>
@@ -49,7 +62,7 @@ export function conformanceTable(cells) {
     ),
   ]);
   const totals = subjects.map((subject) => shown(cells.filter((cell) => cell.subject === subject)));
-  const lines = [["conformance", ...subjects], ...rows, ["all", ...totals]];
+  const lines = [[`the ${kept}`, ...subjects], ...rows, ["all", ...totals]];
   const widths = (lines[0] ?? []).map((_, n) => Math.max(...lines.map((line) => line[n]?.length ?? 0)));
   return lines.map((line) =>
     line
@@ -68,5 +81,5 @@ function shown(cells) {
     ...(sum("gaps") > 0 ? [`${sum("gaps")} explained gaps`] : []),
     ...(sum("failed") > 0 ? [`${sum("failed")} FAILED`] : []),
   ];
-  return parts.join(" + ");
+  return parts.join(" + ").replace(/^0$/, "-");
 }

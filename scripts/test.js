@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { check } from "./check.js";
-import { conformanceTable } from "./conformance-table.js";
+import { conformanceTables } from "./conformance-table.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -14,7 +14,7 @@ const steps = await check();
 const built = steps.some(({ name, ok }) => name === "build" && ok);
 const tests = built ? vitest(process.argv.slice(2)) : undefined;
 
-for (const line of conformanceTable(tests?.conformance ?? [])) console.log(line);
+for (const line of conformanceTables(tests?.conformance ?? [])) console.log(line);
 for (const part of tests?.notRun ?? []) console.log(`not run: ${part}`);
 if (tests === undefined) console.log("no test was run: there is nothing to test without a build.");
 else if (tests.passed === 0) console.log("no test was run to its end and passed.");

@@ -47,8 +47,10 @@ describe("the renewer thread (W2)", () => {
 
   it("lets the leases of a process lapse whose loop is silent for longer than maxBlockedMs", async () => {
     const { path, leasehold } = setUp();
-    const answer = await leasehold.enqueue(rival, null, { leaseMs });
-    const blocker = start("blocker", path, 5 * leaseMs, leaseMs / 2);
+    // Long enough for a thread that starts on a busy machine: the process must first have been seen to renew.
+    const longMs = 2 * leaseMs;
+    const answer = await leasehold.enqueue(rival, null, { leaseMs: longMs });
+    const blocker = start("blocker", path, 4 * longMs, longMs / 2);
     await blocker.tells("blocking");
     leasehold.work([rival], { renewer: "inline" });
     expect(await leasehold.result(answer)).toBe("the rival's");
