@@ -11,7 +11,7 @@ const QUIET_MS = 15;
 
 export interface BellOptions {
   readonly world: World;
-  /** Tells other processes; undefined when nobody could hear it. */
+  /** Tells other processes. */
   readonly notify: () => Promise<void>;
   /** Begins to hear what others tell; the answer ends it. */
   readonly listen: (onWake: () => void) => { close(): void } | undefined;

@@ -10,10 +10,10 @@ import {
 import { type Fence, jobLine } from "../../protocol/identity.ts";
 import { isCurrent, type Refusal, refusal } from "../../protocol/outcome.ts";
 import type { Tx } from "../store.ts";
+import { complete } from "./complete.ts";
 import type { Call, Connections, OpenTransaction } from "./connections.ts";
 import { noteRefusals } from "./journal.ts";
 import { readMoment } from "./moment.ts";
-import { complete } from "./settle.ts";
 import { lockJob, lockLease } from "./transition.ts";
 
 /** The body's view of the transaction; of no use once the body is over. */

@@ -18,15 +18,15 @@ export class Prepared {
   readonly #direct = new WeakMap<PgClient, boolean>();
   readonly #names = new Map<string, string>();
 
-  /** Undefined while nothing is known of the connection: then `look` comes first. */
-  isDirect(client: PgClient): boolean | undefined {
-    return this.#direct.get(client);
-  }
-
   /** @param isOurs whether the pool is the store's own: a caller's connections are left as they are */
   constructor(texts: Texts, isOurs: boolean) {
     this.#texts = texts;
     this.#isOurs = isOurs;
+  }
+
+  /** Undefined while nothing is known of the connection: then `look` comes first. */
+  isDirect(client: PgClient): boolean | undefined {
+    return this.#direct.get(client);
   }
 
   /** One round trip, once for each connection. */

@@ -89,10 +89,12 @@ export class Sweep {
    *   on where this one stopped.
    */
   begin(connections: Connections, call: Call, takeover: boolean): Promise<boolean> {
+    // One under way may only promote: then this one stays due.
+    if (this.#running !== undefined) return this.#running;
     this.#isPutOff = false;
     this.#lastPromotionMs = this.#clock.monotonicMs();
     if (takeover) this.#lastMs = this.#lastPromotionMs;
-    this.#running ??= this.#run(connections, call, takeover).finally(() => {
+    this.#running = this.#run(connections, call, takeover).finally(() => {
       this.#running = undefined;
     });
     return this.#running;

@@ -1,34 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemWorld } from "../../../src/clock/system.ts";
-import type { NewJob } from "../../../src/protocol/enqueue.ts";
 import { postgres } from "../../../src/stores/postgres/index.ts";
 import { loadStatements } from "../../../src/stores/postgres/sql.ts";
 import { optional } from "../../support/optional.ts";
 import { emptyDatabase, rowsOf } from "../../support/postgres-database.ts";
 import { type PostgresWorld, postgresWorld } from "../../support/postgres-harness.ts";
 import { missingPostgres, POSTGRES_VERSIONS } from "../../support/postgres-server.ts";
-
-const CALL = { timeoutMs: 20_000 };
-const { ids } = systemWorld();
-
-function newJob(change: Partial<NewJob> = {}): NewJob {
-  return {
-    jobId: ids.jobId(),
-    mayRepeat: false,
-    name: "job",
-    queue: "queue",
-    priority: 0,
-    due: { delayMs: 0 },
-    leaseMs: 30_000,
-    maxAttempts: 3,
-    maxRunMs: null,
-    backoff: null,
-    resource: null,
-    unique: null,
-    input: "{}",
-    ...change,
-  };
-}
+import { CALL, ids, newJob } from "./world.ts";
 
 /** Parameters with which each hot statement runs; 500 is the most that is asked for at once. */
 const FIVE_HUNDRED = Array.from({ length: 500 }, () => ids.jobId());
