@@ -12,6 +12,7 @@ export type { JobView, StoredError } from "./client/job-view.ts";
 export { Leasehold, type LeaseholdOptions } from "./client/leasehold.ts";
 export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
+export type { QueueLimitOptions } from "./client/queue-limit.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
 export {
   EffectMismatchError,
@@ -50,6 +51,7 @@ export type { EnqueueAnswer, OnConflict } from "./protocol/enqueue.ts";
 export type { FencingToken, Generation, JobId, Line, Owner } from "./protocol/identity.ts";
 export type { EndReason, JobState } from "./protocol/job.ts";
 export type { JournalEntry, JournalKind } from "./protocol/journal.ts";
+export type { QueueLimit, RateLimit } from "./protocol/limit.ts";
 export type { Gone, Refusal, Stale, StaleReason } from "./protocol/outcome.ts";
 export type { Backoff } from "./protocol/retry.ts";
 export type { TrustState } from "./protocol/trust.ts";

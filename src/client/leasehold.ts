@@ -24,6 +24,7 @@ import { lineOf } from "./lines.ts";
 import { type Log, limited, stderrLog } from "./log.ts";
 import { checkCount, checkName } from "./names.ts";
 import { idOf, JOB_OPTIONS, newJob } from "./new-job.ts";
+import { type QueueLimitOptions, queueLimit } from "./queue-limit.ts";
 import { Results } from "./results.ts";
 
 export interface LeaseholdOptions {
@@ -231,6 +232,20 @@ export class Leasehold {
   async resumeQueue(queue: string): Promise<void> {
     checkName("queue", queue);
     await this.store.pause(queue, false, this.#call);
+  }
+
+  /**
+   * Limits how many of the queue's jobs run at once, and begin within a length of time, over all workers and until it is
+   * changed; null takes the limit away. What runs goes on. What has to wait keeps its place and its attempts.
+   *
+   * A run that is paused for longer than its lease gives its slot to the next one as it gives its job, and may wake up
+   * beside it: a limit is kept as leases are, and is no mutual exclusion.
+   *
+   * @throws {InvalidArgumentError} nothing was written
+   */
+  async limitQueue(queue: string, limit: QueueLimitOptions | null): Promise<void> {
+    checkName("queue", queue);
+    await this.store.limitQueue(queue, queueLimit(limit), this.#call);
   }
 
   // --- work ---

@@ -3,6 +3,7 @@
 /** Checks of what callers choose: names, counts and moments. */
 
 import { InvalidArgumentError } from "../errors.ts";
+import { OWN_LEASES } from "../protocol/limit.ts";
 
 export const MAX_NAME_BYTES = 255;
 /** The last ms of the year 9999: later moments have no four-digit year, and stores disagree about them. */
@@ -21,6 +22,18 @@ export function checkName(argument: string, name: string): void {
       argument,
       name,
       `a text of 1 to ${MAX_NAME_BYTES} bytes without NUL and without half surrogate pairs`,
+    );
+  }
+}
+
+/** @throws {InvalidArgumentError} unless `name` can be that of a caller's named lease */
+export function checkLeaseName(argument: string, name: string): void {
+  checkName(argument, name);
+  if (name.startsWith(OWN_LEASES)) {
+    throw new InvalidArgumentError(
+      argument,
+      name,
+      `a name that does not begin with ${OWN_LEASES}, which is for our own`,
     );
   }
 }

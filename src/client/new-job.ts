@@ -6,7 +6,7 @@ import { type Backoff, checkBackoff } from "../protocol/retry.ts";
 import { storableJson } from "../protocol/storable.ts";
 import { checkLeaseMs } from "../protocol/trust.ts";
 import { isJobDefinition, type JobDefinition, type UniqueKey } from "./define-job.ts";
-import { checkCount, checkDelayMs, checkName, checkPriority, momentMs } from "./names.ts";
+import { checkCount, checkDelayMs, checkLeaseName, checkName, checkPriority, momentMs } from "./names.ts";
 import { parsed } from "./schema.ts";
 
 /** What one enqueued job may have of its own; the rest is its definition's. */
@@ -90,7 +90,7 @@ function assembled(
   if (options.leaseMs !== undefined) checkLeaseMs(leaseMs);
   if (options.maxAttempts !== undefined) checkCount("maxAttempts", maxAttempts);
   if (options.maxRunMs !== undefined) checkCount("maxRunMs", options.maxRunMs);
-  if (resource !== null) checkName("resource", resource);
+  if (resource !== null) checkLeaseName("resource", resource);
 
   return {
     jobId: options.jobId === undefined ? world.ids.jobId() : jobId(options.jobId),
@@ -139,5 +139,5 @@ function uniqueOf({ key, onConflict = "keep" }: UniqueKey): NonNullable<NewJob["
 
 /** Ids as a caller gives them: of a job, an answer of `enqueue`, or a text. */
 export function idOf(given: string | { readonly jobId: JobId }): JobId {
-  return typeof given === "string" ? jobId(given) : given.jobId;
+  return jobId(typeof given === "string" ? given : given?.jobId);
 }

@@ -16,6 +16,7 @@ import type { EnqueueAnswer, NewJob } from "../protocol/enqueue.ts";
 import type { Fence, FencingToken, Generation, JobId, NamedFence, Owner } from "../protocol/identity.ts";
 import type { JobRecord, JobState, SettleOperation } from "../protocol/job.ts";
 import type { JournalEntry } from "../protocol/journal.ts";
+import type { QueueLimit, Slot } from "../protocol/limit.ts";
 import type { NamedLease, NamedLeaseRefusal } from "../protocol/named-lease.ts";
 import type { Busy, Refusal } from "../protocol/outcome.ts";
 import type { Renewed } from "../protocol/renew.ts";
@@ -46,6 +47,8 @@ export interface ClaimRequest {
   readonly queues: readonly string[];
   /** Never more jobs than this. */
   readonly limit: number;
+  /** Of a queue with a limit of its own never more than this: what waits ahead would use up its slots. Default `limit`. */
+  readonly places?: number;
   /** False: leave expired leases to their owners (W7). */
   readonly takeover: boolean;
 }
@@ -55,13 +58,18 @@ export interface ClaimedJob {
   /** What goes to destinations: on the resource's line when the run holds one. */
   readonly token: FencingToken;
   readonly previous: Previous | undefined;
+  /** Where the queue has a `concurrency`: a named lease of its own, to be renewed with the job and released after it. */
+  readonly slot?: Slot;
 }
 
 export interface Claimed {
   readonly jobs: readonly ClaimedJob[];
   /** Expired jobs that this claim ended instead (C12, C13); outside `limit`. */
   readonly ended: readonly JobRecord[];
-  /** Ms until the next delayed job of these queues is due by store time; undefined when none is known. For sleeping. */
+  /**
+   * Ms until the next delayed job of these queues is due by store time, or a rate allows the next; undefined when neither
+   * is known. For sleeping.
+   */
   readonly nextDueInMs: number | undefined;
 }
 
@@ -115,6 +123,8 @@ export interface Page {
 export interface QueueCounts {
   readonly queue: string;
   readonly paused: boolean;
+  /** Null: none. */
+  readonly limit: QueueLimit | null;
   /** Ready, due or not. `delayed` are those of them that are not due yet. */
   readonly ready: number;
   readonly delayed: number;
@@ -238,6 +248,12 @@ export interface Store extends RenewalStore {
 
   /** Paused queues are skipped by claims; what is leased goes on. The queue need not exist yet. */
   pause(queue: string, paused: boolean, options: CallOptions): Promise<void>;
+
+  /**
+   * How many of the queue's jobs run, and begin, over all workers; null for any number. It holds for every claim after
+   * this one; what is leased goes on. The queue need not exist yet.
+   */
+  limitQueue(queue: string, limit: QueueLimit | null, options: CallOptions): Promise<void>;
 
   /** Section 1, *Floor*: after a restore from a copy. Leases granted before are stale from then on. */
   raiseFloor(options: CallOptions): Promise<{ readonly epoch: number }>;

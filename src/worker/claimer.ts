@@ -138,7 +138,7 @@ export class Claimer {
     const limit = takeover ? 1 : free + ahead - waiting;
     // With all places taken, a prefetch is worth a call when half of it is used up and there was more to be had.
     if (limit <= 0 || (free === 0 && (this.#short || limit * 2 < ahead))) return;
-    this.#claiming = this.#claim(limit, takeover);
+    this.#claiming = this.#claim(limit, free, takeover);
     void this.#claiming.then(() => this.#after());
   }
 
@@ -147,7 +147,7 @@ export class Claimer {
     return this.#short || nowMs - this.#lastTakeoverMs >= TAKEOVER_EVERY_MS;
   }
 
-  async #claim(limit: number, takeover: boolean): Promise<void> {
+  async #claim(limit: number, places: number, takeover: boolean): Promise<void> {
     this.#roster.reserved = Math.min(limit, this.#roster.free);
     let reply: Claimed | undefined;
     let sent!: Instant;
@@ -158,7 +158,7 @@ export class Claimer {
       sent = instant(this.#world.clock);
       this.#contact.asked();
       reply = await this.#store.claim(
-        { owner: this.#options.owner, queues: this.#queues(), limit, takeover: mayTakeOver },
+        { owner: this.#options.owner, queues: this.#queues(), limit, places, takeover: mayTakeOver },
         { timeoutMs: this.#options.callTimeoutMs },
       );
       this.#contact.answered();

@@ -11,6 +11,7 @@ import { Emitter } from "./emitter.ts";
 import type { RunCounts, WorkerEvents } from "./events.ts";
 import type { HeldLease } from "./held-lease.ts";
 import { openRenewer } from "./open-renewer.ts";
+import { QueueSlots } from "./queue-slots.ts";
 import type { Renewer } from "./renewer.ts";
 import { Roster } from "./roster.ts";
 import { Run, type RunHost } from "./run.ts";
@@ -44,6 +45,7 @@ export class Engine implements RunHost, ClaimerHost {
   readonly #log: Log;
   readonly #contact: StoreContact;
   readonly #renewer: Renewer;
+  readonly #slots: QueueSlots;
   readonly #ticker: Ticker;
   readonly #unknown = new Map<string, number>();
   /** Runs that have not come to their end. */
@@ -91,6 +93,8 @@ export class Engine implements RunHost, ClaimerHost {
       renew: (fences, options) => store.renew(fences, options),
       contact: this.#contact,
     });
+    const { renewer, maxBlockedMs, callTimeoutMs } = settings;
+    this.#slots = new QueueSlots({ world, store, log, renewer, maxBlockedMs, callTimeoutMs });
     this.writer = new RunWriter(world, store, settings.callTimeoutMs, log);
     this.settler = new Settler(world, store, settings.callTimeoutMs, this.#contact, log);
     this.roster = new Roster(settings.concurrency);
@@ -126,6 +130,7 @@ export class Engine implements RunHost, ClaimerHost {
       const run = new Run(claimed, definition, sent, this);
       this.#live++;
       this.#renewer.hold(run.lease);
+      if (claimed.slot !== undefined) this.#slots.hold(run, claimed.slot, sent);
       if (definition === undefined) this.#releaseUnknown(run);
       else if (this.#stopping) run.release("stopping");
       else runs.push(run);
@@ -154,7 +159,7 @@ export class Engine implements RunHost, ClaimerHost {
   }
 
   async renewFirst(): Promise<void> {
-    if (this.#live > 0) await this.#renewer.renewNow();
+    if (this.#live > 0) await Promise.all([this.#renewer.renewNow(), this.#slots.renewNow()]);
   }
 
   // --- what becomes of runs ---
@@ -172,6 +177,8 @@ export class Engine implements RunHost, ClaimerHost {
 
   done(run: Run, how: RunEnd): void {
     this.#live--;
+    if (how === "abandoned") this.#slots.leave(run);
+    else this.#slots.release(run);
     if (how !== "abandoned") this.counts[how]++;
     if (run.place < 0) this.roster.leave(run);
     if (how !== "retried" && how !== "released") this.onEnded?.(run.fence.jobId);
@@ -186,6 +193,7 @@ export class Engine implements RunHost, ClaimerHost {
   }
 
   stuck(run: Run, reason: EndOfTrust, runningMs: number): void {
+    this.#slots.leave(run);
     this.events.emit("stuck", { job: run.ref, reason, runningMs });
     const { name, jobId } = run.claimed.job;
     const message = `${name} ${jobId} ignores its signal (${reason}) since ${Math.round(runningMs)} ms; its lease is left to lapse`;
@@ -199,6 +207,7 @@ export class Engine implements RunHost, ClaimerHost {
 
   limit(lease: HeldLease, untilMs: number): void {
     this.#renewer.limit(lease, untilMs);
+    this.#slots.limit(lease.holder as Run, untilMs);
   }
 
   refresh(lease: HeldLease): void {
@@ -228,7 +237,7 @@ export class Engine implements RunHost, ClaimerHost {
     for (const run of [...this.roster.running]) run.leaveBehind();
     this.settler.abandon();
     this.#ticker.stop();
-    await this.#renewer.close();
+    await Promise.all([this.#renewer.close(), this.#slots.close()]);
   }
 
   // ---
@@ -241,6 +250,7 @@ export class Engine implements RunHost, ClaimerHost {
   #tick(now: Instant): boolean {
     this.roster.nowMs = now.monotonicMs;
     this.#renewer.tick(now);
+    this.#slots.tick(now);
     for (const run of [...this.roster.running]) run.tick(now);
     return this.#live > 0;
   }

@@ -25,8 +25,11 @@ export interface WorkerEvents {
   /** The job has ended as failed. `error` is what the handler threw. */
   failed: { readonly job: RunRef; readonly error: unknown; readonly endReason: EndReason | null };
   cancelled: { readonly job: RunRef };
-  /** Given back with its attempt: at a stop, for a job that runs alone, or of an unknown name. */
-  released: { readonly job: RunRef; readonly why: "stopping" | "makes_room" | "unknown_name" | "untrusted" };
+  /** Given back with its attempt: at a stop, for a job that runs alone, of an unknown name, or without its queue's slot. */
+  released: {
+    readonly job: RunRef;
+    readonly why: "stopping" | "makes_room" | "unknown_name" | "untrusted" | "slot_lost";
+  };
   /** The run's signal has fired, or would have if it had been looked at (W3). */
   aborted: { readonly job: RunRef; readonly reason: EndOfTrust };
   /** The store refused the run as not current: what it did is discarded (W5). */

@@ -1,6 +1,6 @@
 import type { Lease } from "../client/handler.ts";
 import type { Log } from "../client/log.ts";
-import { checkName } from "../client/names.ts";
+import { checkLeaseName } from "../client/names.ts";
 import type { World } from "../clock/world.ts";
 import { ClosedError, type EndOfTrust, InvalidArgumentError, LeaseEndedError } from "../errors.ts";
 import type { FencingToken, NamedFence } from "../protocol/identity.ts";
@@ -56,7 +56,7 @@ export class NamedLeases {
     fn: (lease: Lease) => Promise<Result> | Result,
   ): Promise<Result> {
     const { leaseMs = 30_000, waitMs = 0, signal, renewer: choice = "thread" } = options;
-    checkName("name", name);
+    checkLeaseName("name", name);
     checkLeaseMs(leaseMs);
     if (!(waitMs >= 0))
       throw new InvalidArgumentError("waitMs", waitMs, "milliseconds from 0 up, or Infinity");

@@ -13,7 +13,8 @@ export type RunEnd = "completed" | "failed" | "cancelled" | "retried" | "release
 /** What becomes of a run whose handler threw: another attempt after its back-off, none, or, at our own stop, no failure. */
 export function failureOf(run: Run, thrown: unknown): Settlement {
   const { fence } = run;
-  if (run.aborted === "shutdown") return { operation: "release", fence, delayMs: 0 };
+  if (run.aborted === "shutdown" || run.releaseReason === "slot_lost")
+    return { operation: "release", fence, delayMs: 0 };
   const { backoff, attempt } = run.claimed.job;
   const terms = backoff ?? run.definition?.backoff ?? DEFAULT_BACKOFF;
   const retryInMs = isFinal(thrown) ? "final" : retryDelayMs(terms, attempt, run.host.world.random.next());

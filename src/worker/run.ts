@@ -198,6 +198,16 @@ export class Run implements LeaseHolder {
     else if (this.phase === "waiting") this.#conclude();
   }
 
+  /** Another run has its slot in a limited queue: it is given back, with its attempt, as soon as its handler ends. */
+  slotLost(): void {
+    if (this.phase === "waiting") {
+      this.release("slot_lost");
+    } else if (this.phase === "running") {
+      this.releaseReason = "slot_lost";
+      this.abort("lease_superseded");
+    }
+  }
+
   /** The store's answer to the settlement, which was applied now or by an earlier call whose answer got lost. */
   settled(answer: SettledAnswer | undefined): void {
     const { operation } = this.settlement as Settlement;

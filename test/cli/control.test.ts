@@ -106,6 +106,7 @@ describe("queues", () => {
     expect(counts).toEqual({
       queue: "note",
       paused: true,
+      limit: null,
       ready: 2,
       delayed: 1,
       leased: 0,
@@ -116,6 +117,22 @@ describe("queues", () => {
     });
     expect((await cli(["queues", "resume", "note"], { cwd })).stdout).toBe("note: resumed.\n");
     expect(await cliJson(["work", "jobs.mjs", "--drain"], { cwd })).toMatchObject({ completed: 1 });
+  });
+
+  it("are limited, and the limit is shown and taken away", async () => {
+    const cwd = folder();
+    file(cwd, "jobs.mjs", JOBS);
+    await enqueued(cwd, "note");
+    const limit = { concurrency: 2, rate: { count: 100, perMs: 60_000 } };
+    const set = await cli(["queues", "limit", "note", "--concurrency", "2", "--rate", "100/1m"], { cwd });
+    expect(set.stdout).toBe("note: 2 at once, 100 per 1m.\n");
+    expect((await cliJson<object[]>(["queues"], { cwd }))[0]).toMatchObject({ queue: "note", limit });
+    expect((await cli(["queues"], { cwd })).stdout).toContain("2 at once, 100 per 1m");
+    expect(await cliJson(["work", "jobs.mjs", "--drain"], { cwd })).toMatchObject({ completed: 1 });
+    expect((await cli(["queues", "limit", "note", "--none"], { cwd })).stdout).toBe("note: no limit.\n");
+    expect((await cliJson<object[]>(["queues"], { cwd }))[0]).toMatchObject({ queue: "note", limit: null });
+    const none = await cli(["queues", "limit", "note"], { cwd });
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("a concurrency, a rate or both")]);
   });
 
   it("come with tabs between their columns away from a terminal, and take the store from before the verb too", async () => {

@@ -106,3 +106,43 @@ describe("a process", () => {
     expect(new Set(jobs.map(({ attempt }) => attempt))).toEqual(new Set([0]));
   });
 });
+
+describe("a limited queue", () => {
+  it("has its slots back when the workers that held the last of them were killed", async () => {
+    const leaseMs = 1_000;
+    const { path, leasehold } = setUp();
+    let begun = 0;
+    let bothBegun!: () => void;
+    const both = new Promise<void>((resolve) => {
+      bothBegun = resolve;
+    });
+    const mail = defineJob({
+      name: "mail",
+      leaseMs,
+      async run() {
+        if (++begun === 2) bothBegun();
+        await both;
+      },
+    });
+    await leasehold.limitQueue("mail", { concurrency: 2 });
+    const jobs = await leasehold.enqueueMany(Array.from({ length: 4 }, () => ({ job: mail })));
+    const holders = [start("holder", path), start("holder", path)];
+    for (const holder of holders) await holder.tells("begun");
+    expect((await leasehold.counts())[0]).toMatchObject({ leased: 2, ready: 2 });
+
+    for (const holder of holders) holder.kill();
+    const killedMs = performance.now();
+    leasehold.work([mail], { concurrency: 4, renewer: "inline" });
+    await both;
+    const tookMs = Math.round(performance.now() - killedMs);
+    if (process.env["LEASEHOLD_SHOW"] === "1") {
+      process.stdout.write(
+        `Both slots were free ${tookMs} ms after their owners were killed; leases of ${leaseMs} ms\n`,
+      );
+    }
+    const ids = jobs.map(({ jobId }) => jobId);
+    for (const id of ids) await leasehold.result(id);
+    const ended = await leasehold.getMany(ids);
+    expect(ended.map((job) => job?.attempt).sort()).toEqual([1, 1, 2, 2]);
+  });
+});

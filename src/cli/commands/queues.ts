@@ -1,12 +1,14 @@
 import type { Command } from "commander";
 import type { QueueCounts } from "../../index.ts";
 import { withLeasehold } from "../client.ts";
+import { wholeNumber } from "../duration.ts";
 import { type StoreFlags, storeOptions } from "../options.ts";
 import { data, json, table } from "../output.ts";
+import { type LimitFlags, limitQueues, limitText, rate } from "./limit-queue.ts";
 
 export function queues(program: Command): void {
   const command = storeOptions(program.command("queues"))
-    .description("count the jobs of each queue; pause and resume queues")
+    .description("count the jobs of each queue; pause, resume and limit queues")
     .action(run);
   storeOptions(command.command("pause"))
     .description("claim no more jobs of these queues; what runs goes on")
@@ -19,6 +21,15 @@ export function queues(program: Command): void {
     .argument("<name...>", "queues")
     .action((names: string[], flags: StoreFlags, self: Command) =>
       setPaused(names, false, allFlags(flags, self)),
+    );
+  storeOptions(command.command("limit"))
+    .description("limit how many jobs of these queues run at once, and begin within a length of time")
+    .argument("<name...>", "queues, which need not exist yet")
+    .option("--concurrency <n>", "so many at once over all workers", wholeNumber(1))
+    .option("--rate <n/time>", "so many begin within that time, such as 100/1m", rate)
+    .option("--none", "take the limit away")
+    .action((names: string[], flags: LimitFlags, self: Command) =>
+      limitQueues(names, { ...allFlags(flags, self), ...flags }),
     );
 }
 
@@ -43,16 +54,18 @@ async function run(flags: StoreFlags): Promise<void> {
     "failed",
     "cancelled",
     "paused",
+    "limit",
   ];
   await table(head, counts.map(row));
 }
 
 function row(counts: QueueCounts): string[] {
-  const { queue, ready, delayed, leased, expired, completed, failed, cancelled, paused } = counts;
+  const { queue, ready, delayed, leased, expired, completed, failed, cancelled, paused, limit } = counts;
   return [
     queue,
     ...[ready, delayed, leased, expired, completed, failed, cancelled].map(String),
     paused ? "paused" : "",
+    limitText(limit),
   ];
 }
 

@@ -6,6 +6,7 @@ import { isExpired, type JobRecord, tokenOf } from "../../protocol/job.ts";
 import { type NamedLease, rebasedLease, releasedLease } from "../../protocol/named-lease.ts";
 import type { Claimed, ClaimedJob, ClaimRequest } from "../store.ts";
 import { noteJob, noteLapse, noteLease } from "./journal.ts";
+import { allowanceOf, useUp } from "./limits.ts";
 import { floorAt, leaseOf, type Moment, putJob, putLease } from "./state.ts";
 
 /** How many jobs without a future one claim ends at most; the next goes on (C12). */
@@ -18,17 +19,27 @@ export function claimJobs(at: Moment, request: ClaimRequest): Claimed {
   // Taking turns: one job from each queue that has one, until the limit is reached or nobody has any.
   const jobs: ClaimedJob[] = [];
   const lines = queues.map((queue) => inOrder(liveJobs(at, [queue])));
+  const places = request.places ?? request.limit;
+  let allowedInMs: number | undefined;
   for (let found = true; found && jobs.length < request.limit; ) {
     found = false;
     for (const line of lines) {
       if (jobs.length >= request.limit) break;
+      const queue = line[0]?.queue;
+      if (queue === undefined) continue;
+      const allowed = allowanceOf(at, queue, jobs.length < places ? 1 : 0);
+      if (allowed?.jobs === 0) {
+        if (allowed.nextInMs !== undefined)
+          allowedInMs = Math.min(allowedInMs ?? Number.POSITIVE_INFINITY, allowed.nextInMs);
+        continue;
+      }
       const taken = takeFirst(at, line, request);
       if (taken === undefined) continue;
       jobs.push(taken);
       found = true;
     }
   }
-  return { jobs, ended, nextDueInMs: nextDueInMs(at, queues) };
+  return { jobs, ended, nextDueInMs: earlier(nextDueInMs(at, queues), allowedInMs) };
 }
 
 function liveJobs({ state }: Moment, queues: readonly string[]): JobRecord[] {
@@ -88,7 +99,14 @@ function takeFirst(at: Moment, line: JobRecord[], request: ClaimRequest): Claime
       putLease(at, claimed.lease);
       noteAcquisition(at, lease, claimed.lease);
     }
-    return { job: claimed.job, token: tokenOf(claimed.job), previous: claimed.previous };
+    const slot = useUp(at, job.queue, owner, job.leaseMs);
+    const { previous } = claimed;
+    return {
+      job: claimed.job,
+      token: tokenOf(claimed.job),
+      previous,
+      ...(slot === undefined ? {} : { slot }),
+    };
   }
   return undefined;
 }
@@ -102,6 +120,10 @@ function noteClaim(at: Moment, before: JobRecord, after: JobRecord, previous: Pr
 export function noteAcquisition(at: Moment, before: NamedLease | undefined, after: NamedLease): void {
   if (before !== undefined && isExpired(before, at.nowMs)) noteLapse(at, leaseLine(before.name), before);
   noteLease(at, after, "claimed", after.owner);
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function nextDueInMs(at: Moment, queues: readonly string[]): number | undefined {

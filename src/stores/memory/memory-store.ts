@@ -4,6 +4,7 @@ import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
+import type { QueueLimit } from "../../protocol/limit.ts";
 import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.ts";
 import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
@@ -28,6 +29,7 @@ import type {
 import { claimJobs } from "./claiming.ts";
 import { completeWith } from "./complete-with.ts";
 import { enqueue } from "./enqueuing.ts";
+import { limitQueue } from "./limits.ts";
 import { acquireLease, deleteLease, releaseLease, renewLease } from "./named-leases.ts";
 import { cancelJob, deleteJob, pauseQueue, prune, raiseFloor, retryJob, revokeJob } from "./operating.ts";
 import { countsOf, pageOf } from "./reading.ts";
@@ -187,6 +189,10 @@ export class MemoryStore implements Store {
 
   pause(queue: string, paused: boolean, options: CallOptions): Promise<void> {
     return this.#keeper.write("pause", options, "wakes", (at) => pauseQueue(at, queue, paused));
+  }
+
+  limitQueue(queue: string, limit: QueueLimit | null, options: CallOptions): Promise<void> {
+    return this.#keeper.write("limitQueue", options, "wakes", (at) => limitQueue(at, queue, limit));
   }
 
   raiseFloor(options: CallOptions): Promise<{ readonly epoch: number }> {

@@ -27,9 +27,11 @@ function matches(job: JobRecord, filter: ListFilter): boolean {
   );
 }
 
-/** Every queue that has a job or is paused, by name. */
+/** Every queue that has a job, is paused or limited, by name. */
 export function countsOf(state: MemoryState, nowMs: number): QueueCounts[] {
-  const byQueue = new Map<string, JobRecord[]>([...state.paused].map((queue) => [queue, []]));
+  const byQueue = new Map<string, JobRecord[]>(
+    [...state.paused, ...state.limits.keys()].map((queue) => [queue, []]),
+  );
   for (const job of state.jobs.values()) {
     const jobs = byQueue.get(job.queue);
     if (jobs === undefined) byQueue.set(job.queue, [job]);
@@ -42,6 +44,7 @@ export function countsOf(state: MemoryState, nowMs: number): QueueCounts[] {
       return {
         queue,
         paused: state.paused.has(queue),
+        limit: state.limits.get(queue)?.limit ?? null,
         ready: count((job) => job.state === "ready"),
         delayed: count((job) => job.state === "ready" && !isDue(job, nowMs)),
         leased: count((job) => job.state === "leased"),

@@ -5,6 +5,7 @@ import { epochStart, floorOf } from "../../protocol/floor.ts";
 import { type Generation, generation, type JobId, type Line } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
+import type { QueueLimit, Starts } from "../../protocol/limit.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
 
 export interface MemoryState {
@@ -15,10 +16,17 @@ export interface MemoryState {
   readonly leaseIdleSinceMs: Map<string, number>;
   readonly journal: Map<Line, readonly JournalEntry[]>;
   readonly paused: Set<string>;
+  readonly limits: Map<string, LimitState>;
   /** What callers wrote in their own transactions. */
   readonly values: Map<string, unknown>;
   floor: FloorState;
   nextSeq: number;
+}
+
+/** A queue's limit, and what it has to remember. Replaced, never changed in place. */
+export interface LimitState {
+  readonly limit: QueueLimit;
+  readonly starts: Starts;
 }
 
 export function emptyState(): MemoryState {
@@ -28,6 +36,7 @@ export function emptyState(): MemoryState {
     leaseIdleSinceMs: new Map(),
     journal: new Map(),
     paused: new Set(),
+    limits: new Map(),
     values: new Map(),
     floor: { epoch: 0, deletedGeneration: generation(0) },
     nextSeq: 1,
@@ -42,6 +51,7 @@ export function draftOf(state: MemoryState): MemoryState {
     leaseIdleSinceMs: new Map(state.leaseIdleSinceMs),
     journal: new Map(state.journal),
     paused: new Set(state.paused),
+    limits: new Map(state.limits),
     values: new Map(state.values),
     floor: state.floor,
     nextSeq: state.nextSeq,

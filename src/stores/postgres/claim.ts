@@ -7,6 +7,7 @@ import type { Claimed, ClaimedJob, ClaimRequest } from "../store.ts";
 import { claimedFromTuple, claimFromTuple } from "./claimed.ts";
 import type { Call, Connections } from "./connections.ts";
 import type { Asked, Hints } from "./hints.ts";
+import { claimWithin, SlotsTaken } from "./limits.ts";
 import { HistoryChanged } from "./moment.ts";
 import type { OwnSql } from "./statements.ts";
 import type { StoreTime } from "./store-time.ts";
@@ -37,6 +38,9 @@ export async function claim(
   const sql = connections.on(call);
   const jobs: ClaimedJob[] = [];
   const due = sweep.isDue(request.takeover);
+  const allowed = memory.hints.knowsLimit(request.queues[0] ?? "")
+    ? await claimLimited(connections, call, request, memory, jobs)
+    : undefined;
   let dueInMs = due === "now" ? undefined : await lookRepeatedly(sql, request, memory, false, jobs);
   if (due === "now" || (due !== "no" && jobs.length === 0)) {
     const swept = sweep.begin(connections, call, request.takeover);
@@ -48,7 +52,51 @@ export async function claim(
     else if ((await swept) && jobs.length < request.limit)
       dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
   }
-  return { jobs, ended: sweep.takeEnded(), nextDueInMs: notPast(dueInMs) };
+  const allowedInMs = allowed ?? (await claimLimited(connections, call, request, memory, jobs));
+  return { jobs, ended: sweep.takeEnded(), nextDueInMs: notPast(earlier(dueInMs, allowedInMs)) };
+}
+
+/** How often a claim from a queue with a limit is made anew, when a slot was renewed in the middle of it. */
+const TRIES = 3;
+
+/** Adds to `jobs` what the queues with a limit allow; returns when a rate allows more. */
+async function claimLimited(
+  connections: Connections,
+  call: Call,
+  request: ClaimRequest,
+  memory: ClaimMemory,
+  jobs: ClaimedJob[],
+): Promise<number | undefined> {
+  let nextInMs: number | undefined;
+  for (const queue of new Set(request.queues)) {
+    if (!memory.hints.knowsLimit(queue)) continue;
+    for (let tries = 0; tries < TRIES; tries++) {
+      const wanted = Math.min(request.limit, request.places ?? request.limit) - jobs.length;
+      if (wanted <= 0) return nextInMs;
+      try {
+        const claimed = await connections.transaction(call, (sql) =>
+          claimWithin(sql, queue, request.owner, wanted, async (limit) => {
+            const found: ClaimedJob[] = [];
+            const one = { ...request, queues: [queue], limit };
+            await lookRepeatedly(sql, one, memory, request.takeover, found, true);
+            return found;
+          }),
+        );
+        jobs.push(...claimed.jobs);
+        nextInMs = earlier(nextInMs, claimed.allowedInMs);
+        break;
+      } catch (error) {
+        if (error instanceof SlotsTaken) continue;
+        if (jobs.length === 0) throw error;
+        return nextInMs; // what was claimed before is ours, and must not be lost with this answer
+      }
+    }
+  }
+  return nextInMs;
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 /** Adds to `jobs` what it claims; returns when the next delayed one becomes due. */
@@ -58,6 +106,7 @@ async function lookRepeatedly(
   { hints, time }: ClaimMemory,
   isSwept: boolean,
   jobs: ClaimedJob[],
+  isLimited = false,
 ): Promise<number | undefined> {
   let queues: readonly string[] = [...new Set(request.queues)];
   let looked: Look = NOTHING;
@@ -67,13 +116,14 @@ async function lookRepeatedly(
     const isWhole = isSwept || hints.knowResources(queues);
     const asked = hints.startsOf(queues, isSwept && look === 0);
     try {
-      looked = await lookFor(sql, request, asked, time, isWhole, wanted, fewest);
+      looked = await lookFor(sql, request, asked, time, isWhole, isLimited, wanted, fewest);
     } catch (error) {
-      if (jobs.length === 0) throw error;
+      if (jobs.length === 0 || isLimited) throw error;
       break; // what was claimed before is ours, and must not be lost with this answer
     }
     jobs.push(...looked.jobs);
     hints.note(looked.jobs.map(({ job }) => job));
+    if (!isLimited) hints.noteLimits(queues, looked.limited);
     if (looked.resources) {
       hints.noteResources(queues);
       continue;
@@ -100,10 +150,19 @@ interface Look {
   readonly waits: number;
   /** The queues that used up their share, and may have more. */
   readonly full: readonly string[];
+  /** The queues that have a limit, and were passed over. */
+  readonly limited: readonly string[];
   readonly nextDueInMs: number | undefined;
 }
 
-const NOTHING: Look = { jobs: [], resources: false, waits: 0, full: [], nextDueInMs: undefined };
+const NOTHING: Look = {
+  jobs: [],
+  resources: false,
+  waits: 0,
+  full: [],
+  limited: [],
+  nextDueInMs: undefined,
+};
 
 async function lookFor(
   sql: OwnSql,
@@ -111,6 +170,7 @@ async function lookFor(
   queues: readonly Asked[],
   time: StoreTime,
   isWhole: boolean,
+  isLimited: boolean,
   wanted: number,
   fewest: number,
 ): Promise<Look> {
@@ -122,6 +182,7 @@ async function lookFor(
     shares,
     queues.map(({ priority }) => priority),
     queues.map(({ seq }) => seq),
+    isLimited,
   ];
   const [first, ...tuples] = isWhole
     ? await sql.tuples("claim", [...asked, takeover, candidates, wanted, time.estimateMs])
@@ -136,6 +197,7 @@ async function lookFor(
     jobs: inOrder(jobs, queues),
     resources: whole.resources,
     waits: whole.waits,
+    limited: whole.limited ?? [],
     full: queues.flatMap(({ queue }, n) => (found.get(queue) === shares[n] ? [queue] : [])),
     nextDueInMs: whole.nextRunAt === null ? undefined : whole.nextRunAt - whole.now,
   };

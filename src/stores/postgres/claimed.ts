@@ -17,6 +17,8 @@ export interface WholeClaim {
   readonly nextRunAt: number | null;
   /** The plain statement met a job with a resource, and claimed nothing. */
   readonly resources: boolean;
+  /** Of the queues asked, those that were passed over: with a limit of their own, or, asked for such, without. */
+  readonly limited: readonly string[] | null;
   /** How many candidates had to be sent to wait. */
   readonly waits: number;
   /** Id, name, and how many candidates were found, of each queue that had some. */

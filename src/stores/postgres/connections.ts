@@ -3,7 +3,7 @@ import { ClosedError, StoreBusyError, UnknownOutcomeError } from "../../errors.t
 import type { PgPool, PooledClient } from "./driver.ts";
 import { afterCommit, afterSending, isRepeatable, leavesConnection, unreachable } from "./failure.ts";
 import { Prepared } from "./prepared.ts";
-import { type OwnSql, type Row, type Sql, statementsOn, type Texts } from "./statements.ts";
+import { type OwnSql, type Row, statementsOn, type Texts } from "./statements.ts";
 import { QueryFailed, Use } from "./use.ts";
 
 /** What is known of one call: its name in errors, and when it must have been answered. */
@@ -16,7 +16,7 @@ export interface Call {
 }
 
 /** What a transaction's body works with. */
-export interface OpenTransaction extends Sql {
+export interface OpenTransaction extends OwnSql {
   /** Runs statements that have no parameters and give no rows. */
   exec(text: string): Promise<unknown>;
   /** Runs somebody else's statement; its errors are theirs, unless the connection is lost. */
@@ -89,6 +89,7 @@ export class Connections {
       const sql = this.#statementsOn(use);
       const value = await fn({
         rows: (name, parameters) => use.run(sql.rows(name, parameters)),
+        tuples: (name, parameters) => use.run(sql.tuples(name, parameters)),
         exec: (text) => use.run(client.query({ text })),
         foreign: (text, params) => use.runForeign(client.query({ text, values: [...params] })),
       });

@@ -26,6 +26,7 @@ export class Hints {
   readonly #everyMs: number;
   readonly #byQueue = new Map<string, Start>();
   readonly #withResources = new Set<string>();
+  readonly #limited = new Set<string>();
   #forgottenMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, everyMs: number) {
@@ -57,6 +58,19 @@ export class Hints {
 
   noteResources(queues: readonly string[]): void {
     for (const queue of queues) this.#withResources.add(queue);
+  }
+
+  /** Whether the queue had a limit when it was last asked. */
+  knowsLimit(queue: string): boolean {
+    return this.#limited.has(queue);
+  }
+
+  /** Of the queues `asked`, these have a limit. */
+  noteLimits(asked: readonly string[], limited: readonly string[]): void {
+    for (const queue of asked) {
+      if (limited.includes(queue)) this.#limited.add(queue);
+      else this.#limited.delete(queue);
+    }
   }
 
   /** Something became due that may stand in front. */

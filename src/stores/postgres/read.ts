@@ -4,6 +4,7 @@ import type { Fence, JobId } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import { isCurrent, refusal } from "../../protocol/outcome.ts";
 import type { FenceOutcome, ListFilter, Page, QueueCounts } from "../store.ts";
+import { type LimitRow, limitFromRow } from "./limits.ts";
 import { readMoment } from "./moment.ts";
 import { jobFromRow } from "./rows.ts";
 import type { Sql } from "./statements.ts";
@@ -35,9 +36,17 @@ export async function listJobs(
   return { jobs, before: rows.length > page.limit ? jobs.at(-1)?.seq : undefined };
 }
 
+type CountRow = { readonly name: string; readonly limited: boolean } & Omit<LimitRow, "starts"> &
+  Omit<QueueCounts, "queue" | "limit">;
+
 export async function countQueues(sql: Sql): Promise<QueueCounts[]> {
-  return (await sql.rows<{ name: string } & Omit<QueueCounts, "queue">>("count queues")).map(
-    ({ name, ...counts }) => ({ queue: name, ...counts }),
+  return (await sql.rows<CountRow>("count queues")).map(
+    ({ name, paused, limited, concurrency, rate_count, rate_per_ms, ...counts }) => ({
+      queue: name,
+      paused,
+      limit: limited ? limitFromRow({ concurrency, rate_count, rate_per_ms }) : null,
+      ...counts,
+    }),
   );
 }
 

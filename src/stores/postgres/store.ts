@@ -7,6 +7,7 @@ import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
+import type { QueueLimit } from "../../protocol/limit.ts";
 import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.ts";
 import type { Busy, Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
@@ -45,6 +46,7 @@ import { raiseFloor } from "./floor.ts";
 import { Hints } from "./hints.ts";
 import { readJournal } from "./journal.ts";
 import { acquire, deleteLease, release } from "./leases.ts";
+import { limitQueue } from "./limits.ts";
 import { Migrator } from "./migrate.ts";
 import { HistoryChanged, readMoment } from "./moment.ts";
 import { DEFAULT_SWEEP_MS, type PostgresOptions } from "./options.ts";
@@ -323,6 +325,10 @@ export class PostgresStore implements Store {
 
   async pause(queue: string, paused: boolean, options: CallOptions): Promise<void> {
     await this.#makingDue("pause", options, (sql) => sql.rows("pause queue", [queue, paused]));
+  }
+
+  async limitQueue(queue: string, limit: QueueLimit | null, options: CallOptions): Promise<void> {
+    await this.#makingDue("limit", options, (sql) => limitQueue(sql, queue, limit));
   }
 
   raiseFloor(options: CallOptions): Promise<{ readonly epoch: number }> {

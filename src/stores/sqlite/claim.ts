@@ -7,6 +7,7 @@ import { claimNote, lapseNote } from "../run-notes.ts";
 import type { ClaimedJob, ClaimRequest } from "../store.ts";
 import { findCandidates } from "./candidates.ts";
 import { note } from "./journal.ts";
+import { LimitedQueue } from "./limits.ts";
 import type { Moment } from "./moment.ts";
 import type { Statements } from "./statements.ts";
 import type { Sweep } from "./sweep.ts";
@@ -45,16 +46,24 @@ export interface ClaimedBatch {
   readonly jobs: readonly ClaimedJob[];
   /** So many jobs had to be sent to wait for their resource that there may be free ones behind them. */
   readonly isCutShort: boolean;
+  /** A queue's rate allows the next job in so many ms. */
+  readonly allowedInMs: number | undefined;
 }
+
+const NONE: ClaimedBatch = { jobs: [], isCutShort: false, allowedInMs: undefined };
 
 export function claim(statements: Statements, request: ClaimRequest, moment: Moment): ClaimedBatch {
   statements.run("promote due", { now: moment.nowMs, limit: ROWS_A_SWEEP });
   const jobs: ClaimedJob[] = [];
   let isCutShort = false;
+  let allowedInMs: number | undefined;
   const take = (queue: string, limit: number): void => {
-    const claimed = claimFrom(statements, queue, limit, request, moment);
+    const claimed = claimFrom(statements, queue, limit, jobs.length, request, moment);
     jobs.push(...claimed.jobs);
     isCutShort ||= claimed.isCutShort;
+    if (claimed.allowedInMs !== undefined) {
+      allowedInMs = Math.min(allowedInMs ?? Number.POSITIVE_INFINITY, claimed.allowedInMs);
+    }
   };
   let left = request.queues.length;
   for (const queue of request.queues) {
@@ -66,28 +75,48 @@ export function claim(statements: Statements, request: ClaimRequest, moment: Mom
     if (request.queues.length === 1 || jobs.length >= request.limit) break;
     take(queue, request.limit - jobs.length);
   }
-  return { jobs, isCutShort: isCutShort && jobs.length < request.limit };
+  return { jobs, isCutShort: isCutShort && jobs.length < request.limit, allowedInMs };
 }
 
 function claimFrom(
   statements: Statements,
   queueName: string,
   limit: number,
+  claimed: number,
   request: ClaimRequest,
   moment: Moment,
 ): ClaimedBatch {
-  const queue = statements.get<{ id: number; paused: number }>("find queue", { name: queueName });
-  if (queue === undefined || queue.paused === 1) return { jobs: [], isCutShort: false };
+  const queue = statements.get<{ id: number; paused: number; limited: number }>("find queue", {
+    name: queueName,
+  });
+  if (queue === undefined || queue.paused === 1) return NONE;
+  if (queue.limited === 0) return claimReady(statements, queue.id, queueName, limit, request, moment);
+  const limited = new LimitedQueue(statements, queue.id, queueName, moment);
+  const places = Math.max(0, (request.places ?? request.limit) - claimed);
+  const { jobs: allowed, nextInMs } = limited.allows(Math.min(limit, places));
+  if (allowed === 0) return { ...NONE, allowedInMs: nextInMs };
+  const { jobs, isCutShort } = claimReady(statements, queue.id, queueName, allowed, request, moment);
+  return { jobs: limited.useUp(jobs, request.owner), isCutShort, allowedInMs: nextInMs };
+}
+
+function claimReady(
+  statements: Statements,
+  queue: number,
+  queueName: string,
+  limit: number,
+  request: ClaimRequest,
+  moment: Moment,
+): ClaimedBatch {
   const jobs: ClaimedJob[] = [];
   for (let look = 0; look < LOOKS; look++) {
     const wanted = limit - jobs.length;
     const asked = look === 0 ? wanted : Math.max(wanted, FEWEST_CANDIDATES);
-    const candidates = findCandidates(statements, queue.id, queueName, request.takeover, moment, asked);
+    const candidates = findCandidates(statements, queue, queueName, request.takeover, moment, asked);
     const claims = choose(statements, candidates, wanted, { ...request, ...moment });
     jobs.push(...take(statements, claims, request.owner, moment));
-    if (candidates.length < asked || jobs.length === limit) return { jobs, isCutShort: false };
+    if (candidates.length < asked || jobs.length === limit) return { ...NONE, jobs };
   }
-  return { jobs, isCutShort: true };
+  return { ...NONE, jobs, isCutShort: true };
 }
 
 /** The first `wanted` whose resource is free. Each one's lease is taken on the way, so that the next job of it waits. */

@@ -66,6 +66,14 @@ CREATE TABLE leasehold_lease (
   released_at integer
 ) strict, without rowid;
 
+CREATE TABLE leasehold_limit (
+  queue integer primary key,
+  concurrency integer,              -- null: as many as there are places for
+  rate_count integer,
+  rate_per_ms integer,
+  starts text not null default '[]' -- [[from ms, count], …]: jobs that began lately, for the rate
+) strict;
+
 CREATE TABLE leasehold_queue (
   id integer primary key,
   name text not null unique,
@@ -73,7 +81,7 @@ CREATE TABLE leasehold_queue (
   completed integer not null default 0,
   failed integer not null default 0,
   cancelled integer not null default 0
-) strict;
+, limited integer not null default 0) strict;
 
 CREATE TABLE leasehold_store (
   id integer primary key check (id = 1),

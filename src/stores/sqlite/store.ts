@@ -7,6 +7,7 @@ import { nextEpoch } from "../../protocol/floor.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
+import type { QueueLimit } from "../../protocol/limit.ts";
 import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.ts";
 import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
@@ -39,6 +40,7 @@ import type { Database } from "./driver.ts";
 import { enqueue } from "./enqueue.ts";
 import { readJournal } from "./journal.ts";
 import { acquire, deleteLease, release } from "./leases.ts";
+import { limitQueue } from "./limits.ts";
 import { pendingMigrations } from "./migrate.ts";
 import { readMoment } from "./moment.ts";
 import { inspect, openDatabase } from "./open.ts";
@@ -125,8 +127,9 @@ export class SqliteStore implements Store {
     return connection.write("claim", options.timeoutMs, (statements) => {
       const moment = readMoment(statements);
       const ended = look.sweep ? this.#sweep.run(statements, moment) : [];
-      const { jobs, isCutShort } = claim(statements, request, moment);
-      return { jobs, ended, nextDueInMs: isCutShort ? 0 : look.nextDueInMs };
+      const { jobs, isCutShort, allowedInMs = Number.POSITIVE_INFINITY } = claim(statements, request, moment);
+      const nextMs = isCutShort ? 0 : Math.min(look.nextDueInMs ?? Number.POSITIVE_INFINITY, allowedInMs);
+      return { jobs, ended, nextDueInMs: Number.isFinite(nextMs) ? nextMs : undefined };
     });
   }
 
@@ -249,6 +252,10 @@ export class SqliteStore implements Store {
     return this.#ringingAfter("pause", options, (statements) => {
       statements.run("pause queue", { name: queue, paused: paused ? 1 : 0 });
     });
+  }
+
+  limitQueue(queue: string, limit: QueueLimit | null, options: CallOptions): Promise<void> {
+    return this.#ringingAfter("limit", options, (statements) => limitQueue(statements, queue, limit));
   }
 
   raiseFloor(options: CallOptions): Promise<{ readonly epoch: number }> {

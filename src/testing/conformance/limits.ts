@@ -217,6 +217,7 @@ export const limits: Chapter = {
           {
             queue: QUEUE,
             paused: false,
+            limit: null,
             ready: 2,
             delayed: 1,
             leased: 2,
@@ -225,7 +226,7 @@ export const limits: Chapter = {
             failed: 1,
             cancelled: 1,
           },
-          { queue: "parcels", paused: true, ready: 1, ...nothing },
+          { queue: "parcels", paused: true, limit: null, ready: 1, ...nothing },
         ],
       );
     }),

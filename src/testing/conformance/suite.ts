@@ -10,6 +10,7 @@ import { lostReplies } from "./lost-replies.ts";
 import { migrations } from "./migrations.ts";
 import { namedLeasesAndResources } from "./named-leases-and-resources.ts";
 import { payloadsAndNames } from "./payloads-and-names.ts";
+import { queueLimits } from "./queue-limits.ts";
 import { renewChapter } from "./renew.ts";
 import { settleChapter } from "./settle.ts";
 import { staleOwners } from "./stale-owners.ts";
@@ -30,6 +31,7 @@ export const conformanceChapters: readonly Chapter[] = [
   callersTransaction,
   payloadsAndNames,
   limits,
+  queueLimits,
   migrations,
 ];
 

@@ -10,8 +10,8 @@ import { CALL, ids, newJob } from "./world.ts";
 /** Parameters with which each hot statement runs; 500 is the most that is asked for at once. */
 const FIVE_HUNDRED = Array.from({ length: 500 }, () => ids.jobId());
 const HOT: Readonly<Record<string, readonly unknown[]>> = {
-  "claim ready": ["owner", ["queue"], [500], [-(2 ** 31)], [0], 500],
-  claim: ["owner", ["queue"], [500], [-(2 ** 31)], [0], true, 500, 500, null],
+  "claim ready": ["owner", ["queue"], [500], [-(2 ** 31)], [0], false, 500],
+  claim: ["owner", ["queue"], [500], [-(2 ** 31)], [0], false, true, 500, 500, null],
   renew: [FIVE_HUNDRED, FIVE_HUNDRED.map(() => "owner"), FIVE_HUNDRED.map(() => 1)],
   "complete plain": ["owner", FIVE_HUNDRED, FIVE_HUNDRED.map(() => 1), "{}"],
   complete: [

@@ -1,4 +1,4 @@
--- name: claim ready    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 limit
+-- name: claim ready    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 limited  $7 limit
 -- C2 as it nearly always is: nothing lapsed is taken over, and no job asks for a resource. When one does, this claims
 -- nothing and says so: `claim` is then to be asked. It can do both, but takes three times as long to plan. Each queue is
 -- looked at in its turn, from the hint ($4, $5) on: behind it lie only rows that are leased or dead. Locked rows are
@@ -16,7 +16,7 @@ with moment as materialized (
     from moment m
    where s.timeline < m.timeline and not m.history_changed
 ), asked as materialized (
-  select q.id, q.name, a.share, a.priority, a.seq
+  select q.id, q.name, case when q.limited = $6::boolean then a.share else 0 end as share, a.priority, a.seq
     from unnest($2::text[], $3::integer[], $4::integer[], $5::bigint[])
          with ordinality as a (name, share, priority, seq, turn)
     join {schema}.queue q on q.name = a.name
@@ -34,7 +34,7 @@ with moment as materialized (
           order by queue, priority, seq
           limit a.share
             for update skip locked) j
-   limit $6::integer
+   limit $7::integer
 ), claimed as (
   update {schema}.job j
      set owner = $1,
@@ -61,6 +61,7 @@ select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null
          'nextRunAt', (select min(run_at) from {schema}.job where not ready and not waiting),
          'resources', exists (select from found where resource is not null),
          'waits', 0,
+         'limited', (select json_agg(name) from asked where share = 0),
          'queues', (select json_agg(json_build_array(a.id, a.name, n.found))
                       from asked a
                       join (select queue, count(*) as found from found group by queue) n on n.queue = a.id))::text as input,
@@ -71,12 +72,12 @@ select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null
 select job_id, numbers, name, null, unique_key, backoff, input, error, progress, settled_owner, settled_operation, null
   from claimed;
 
--- name: claim    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 takeover  $7 candidates  $8 limit  $9 sent
+-- name: claim    $1 owner  $2 queues  $3 shares  $4 priorities  $5 seqs  $6 limited  $7 takeover  $8 candidates  $9 limit  $10 sent
 -- C2 with all that belongs to it. Of the jobs of one resource only the first may have it, when nobody else holds it; the
 -- rest leave the line to wait. A row with an owner is a lapsed lease, to be taken over, unless it lapsed while this claim was
--- on its way ($9, the store's time when it was sent): its owner may have been cut off as well, and come back (W7).
+-- on its way ($10, the store's time when it was sent): its owner may have been cut off as well, and come back (W7).
 with moment as materialized (
-  select m.*, least(m.now, $9::bigint) as lapsed_by, set_config('synchronous_commit', 'on', true) as durable
+  select m.*, least(m.now, $10::bigint) as lapsed_by, set_config('synchronous_commit', 'on', true) as durable
     from {schema}.moment m
 ), timeline as (
   update {schema}.store s
@@ -84,7 +85,7 @@ with moment as materialized (
     from moment m
    where s.timeline < m.timeline and not m.history_changed
 ), asked as materialized (
-  select q.id, q.name, a.share, a.priority, a.seq
+  select q.id, q.name, case when q.limited = $6::boolean then a.share else 0 end as share, a.priority, a.seq
     from unnest($2::text[], $3::integer[], $4::integer[], $5::bigint[])
          with ordinality as a (name, share, priority, seq, turn)
     join {schema}.queue q on q.name = a.name
@@ -99,12 +100,12 @@ with moment as materialized (
           where ready
             and (queue, priority, seq) >= (a.id, a.priority, a.seq) and queue <= a.id
             and (num_nulls(owner) > 0
-                 or ($6::boolean and lease_until <= (select lapsed_by from moment)
+                 or ($7::boolean and lease_until <= (select lapsed_by from moment)
                      and attempt < max_attempts and not cancel_requested))
           order by queue, priority, seq
           limit a.share
             for update skip locked) j
-   limit $7::integer
+   limit $8::integer
 ), candidate as materialized (
   select f.*, row_number() over () as place from found f
 ), first as materialized (
@@ -113,7 +114,7 @@ with moment as materialized (
   select l.name
     from first f
     join {schema}.lease l on l.name = f.resource
-   where l.owner is null or ($6::boolean and l.lease_until <= (select lapsed_by from moment))
+   where l.owner is null or ($7::boolean and l.lease_until <= (select lapsed_by from moment))
      for update of l skip locked
 ), available as materialized (
   select f.resource, f.place
@@ -126,7 +127,7 @@ with moment as materialized (
     left join available a on a.resource = c.resource
    where c.resource is null or a.place = c.place
    order by c.place
-   limit $8::integer
+   limit $9::integer
 ), taken as (
   update {schema}.lease l
      set owner = $1, lease_until = m.now + c.lease_ms, lease_ms = c.lease_ms,
@@ -188,6 +189,7 @@ select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null
          'nextRunAt', (select min(run_at) from {schema}.job where not ready and not waiting),
          'resources', false,
          'waits', (select count(*) from sent_to_wait),
+         'limited', (select json_agg(name) from asked where share = 0),
          'queues', (select json_agg(json_build_array(a.id, a.name, n.found))
                       from asked a
                       join (select queue, count(*) as found from found group by queue) n on n.queue = a.id))::text as input,

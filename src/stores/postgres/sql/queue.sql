@@ -31,10 +31,11 @@ with moment as materialized (
     from {schema}.ended
    group by queue
 )
-select q.name, q.paused, coalesce(l.ready, 0) as ready, coalesce(l.delayed, 0) as delayed,
+select q.name, q.paused, q.limited, t.concurrency, t.rate_count, t.rate_per_ms, coalesce(l.ready, 0) as ready, coalesce(l.delayed, 0) as delayed,
        coalesce(l.leased, 0) as leased, coalesce(l.expired, 0) as expired, coalesce(e.completed, 0) as completed,
        coalesce(e.failed, 0) as failed, coalesce(e.cancelled, 0) as cancelled
   from {schema}.queue q
+  left join {schema}.queue_limit t on t.queue = q.id
   left join live l on l.queue = q.id
   left join ended e on e.queue = q.id
  order by q.name;

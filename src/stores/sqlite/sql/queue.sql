@@ -1,5 +1,5 @@
 -- name: find queue    :name
-select id, name, paused from leasehold_queue where name = :name;
+select id, name, paused, limited from leasehold_queue where name = :name;
 
 -- name: add queue    :name
 insert into leasehold_queue (name) values (:name) on conflict (name) do nothing;
@@ -18,7 +18,7 @@ update leasehold_queue
  where id = :id;
 
 -- name: count queues
-select q.name, q.paused, q.completed, q.failed, q.cancelled,
+select q.name, q.paused, q.limited, l.concurrency, l.rate_count, l.rate_per_ms, q.completed, q.failed, q.cancelled,
        (select count(*) from leasehold_job where phase = 1 and queue = q.id and owner is null)
          + (select count(*) from leasehold_job where phase = 0 and queue = q.id)
          + (select count(*) from leasehold_job where phase = 3 and queue = q.id and owner is null) as ready,
@@ -29,4 +29,5 @@ select q.name, q.paused, q.completed, q.failed, q.cancelled,
          + (select count(*) from leasehold_job
              where phase in (1, 3) and owner is not null and queue = q.id and lease_until <= :now) as expired
   from leasehold_queue q
+  left join leasehold_limit l on l.queue = q.id
  order by q.name;
