@@ -59,7 +59,9 @@ export async function claimWithin(
   const claimed = allowed === 0 ? [] : await claim(allowed);
   if (claimed.length === 0) return { jobs: [], allowedInMs: nextInMs };
   if (limit.rate !== null) {
-    const later = withStarts(starts, limit.rate, claimed.length, nowMs);
+    // They began when they were claimed, which was a moment after the look.
+    const beganMs = Math.max(nowMs, ...claimed.map(({ job }) => job.claimedAtMs ?? nowMs));
+    const later = withStarts(starts, limit.rate, claimed.length, beganMs);
     await sql.rows("save starts", [row.id, JSON.stringify(later)]);
   }
   if (limit.concurrency === null) return { jobs: claimed, allowedInMs: nextInMs };
