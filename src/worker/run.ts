@@ -129,12 +129,17 @@ export class Run implements LeaseHolder, ContextRun {
     return nowMs - sent.monotonicMs < leaseMs - marginMs;
   }
 
-  /** Calls the handler. Never rejects. */
-  async execute(nowMs: number): Promise<void> {
-    this.phase = "running";
+  /** `maxRunMs` counts from now: an isolated handler begins when its process is there. */
+  begins(nowMs: number): void {
     this.startedAtMs = nowMs;
     const { maxRunMs } = this.claimed.job;
     if (maxRunMs !== null) this.host.limit(this.lease, nowMs + maxRunMs + this.host.graceMs);
+  }
+
+  /** Calls the handler. Never rejects. */
+  async execute(nowMs: number): Promise<void> {
+    this.phase = "running";
+    this.begins(nowMs);
     if (this.host.events.has("started")) {
       this.host.events.emit("started", { job: this.ref, previous: this.claimed.previous });
     }
@@ -210,7 +215,8 @@ export class Run implements LeaseHolder, ContextRun {
     const { maxRunMs } = this.claimed.job;
     this.host.refresh(this.lease);
     if (this.lease.stateAt(now) === "ended") this.abort("lease_expired");
-    else if (maxRunMs !== null && now.monotonicMs - this.startedAtMs >= maxRunMs) this.abort("max_run");
+    else if (maxRunMs !== null && now.monotonicMs - this.startedAtMs >= maxRunMs && this.#isThere)
+      this.abort("max_run");
     this.#isolated?.renewed();
     if (this.aborted === undefined || this.stuck) return;
     if (now.monotonicMs - this.#abortedAtMs < this.host.graceMs) return;
@@ -297,6 +303,11 @@ export class Run implements LeaseHolder, ContextRun {
     } else {
       this.host.settle(this);
     }
+  }
+
+  /** Whether its handler has been called, which an isolated one's is when its process has started. */
+  get #isThere(): boolean {
+    return this.#isolated?.hasBegun ?? true;
   }
 
   #markStuck(nowMs: number): void {

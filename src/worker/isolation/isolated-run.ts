@@ -50,6 +50,10 @@ export class IsolatedRun {
     return ending.result;
   }
 
+  get hasBegun(): boolean {
+    return this.#begun;
+  }
+
   abort(reason: EndOfTrust): void {
     if (this.#begun) this.#child?.abort(reason);
   }
@@ -86,6 +90,7 @@ export class IsolatedRun {
       run,
     );
     this.#begun = true;
+    run.begins(run.host.world.clock.monotonicMs());
     return Promise.race([ending, died]);
   }
 
