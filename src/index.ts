@@ -57,7 +57,15 @@ export type { Backoff } from "./protocol/retry.ts";
 export type { TrustState } from "./protocol/trust.ts";
 export type { ListFilter, QueueCounts, Store, Transaction, Tx } from "./stores/store.ts";
 export type { RunCounts, RunRef, WorkerEvents } from "./worker/events.ts";
+export {
+  IsolatedCompletionError,
+  IsolationUnavailableError,
+  JobModuleError,
+  ProcessDiedError,
+  ProcessTerminatedError,
+  WorkerInIsolationError,
+} from "./worker/isolation/errors.ts";
 export type { WithLeaseOptions } from "./worker/named-leases.ts";
 export type { Retention } from "./worker/pruner.ts";
-export type { WorkerOptions } from "./worker/settings.ts";
+export type { IsolationOptions, WorkerOptions } from "./worker/settings.ts";
 export type { Worker } from "./worker/worker.ts";

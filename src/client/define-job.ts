@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { InvalidArgumentError } from "../errors.ts";
 import type { OnConflict } from "../protocol/enqueue.ts";
 import type { Backoff } from "../protocol/retry.ts";
 import { checkBackoff, DEFAULT_BACKOFF } from "../protocol/retry.ts";
@@ -32,6 +33,17 @@ export interface JobDefaults {
 export interface JobSpec<Parsed, Returned> extends JobDefaults {
   /** 1 to 255 bytes. Its jobs are found by it for as long as they live, so it outlasts renamed functions and files. */
   readonly name: string;
+  /**
+   * `process`: the handler runs in a process of its own, taken from the worker's pool, which is terminated when the
+   * handler ignores its signal for the worker's `graceMs` (W4), and whose death is one failed attempt and nobody
+   * else's. Needs `module`. Default: in the worker's process.
+   */
+  readonly isolation?: "process";
+  /**
+   * The module that exports this definition: `import.meta.url`. Each isolated process imports it, so it must not do
+   * the program's work when imported. With it given, a suspect (W8) is isolated even without `isolation`.
+   */
+  readonly module?: string;
   /** What the job shares with others: jobs that name the same resource run one at a time, with one order of tokens. */
   resource?(input: Parsed): string | undefined;
   unique?(input: Parsed): UniqueKey | undefined;
@@ -54,6 +66,8 @@ export interface JobDefinition<Input = unknown, Result = unknown> {
   readonly maxRunMs: number | undefined;
   readonly backoff: Backoff;
   readonly priority: number;
+  readonly isolation: "process" | undefined;
+  readonly module: string | undefined;
   readonly input: StandardSchemaV1 | undefined;
   readonly result: StandardSchemaV1 | undefined;
   resource?(input: unknown): string | undefined;
@@ -73,6 +87,8 @@ const JOB_SPEC = new Set([
   "maxRunMs",
   "backoff",
   "priority",
+  "isolation",
+  "module",
   "resource",
   "unique",
   "run",
@@ -118,6 +134,7 @@ export function defineJob(
   if (maxRunMs !== undefined) checkCount("maxRunMs", maxRunMs);
   checkPriority(priority);
   checkBackoff(backoff);
+  checkIsolation(spec);
   const definition = {
     ...spec,
     queue,
@@ -126,12 +143,25 @@ export function defineJob(
     maxRunMs,
     backoff,
     priority,
+    isolation: spec.isolation,
+    module: spec.module,
     input: spec.input,
     result: spec.result,
     run: (context: RunContext) => spec.run(context as RunContext<never>),
     [MARK]: true,
   };
   return Object.freeze(definition) as unknown as JobDefinition;
+}
+
+function checkIsolation({ isolation, module }: Pick<JobSpec<never, unknown>, "isolation" | "module">): void {
+  if (isolation !== undefined && isolation !== "process")
+    throw new InvalidArgumentError("isolation", isolation, `"process", or leave it out`);
+  const expected = "import.meta.url, in the file that exports the job";
+  if (isolation !== undefined && module === undefined)
+    throw new InvalidArgumentError("module", module, expected);
+  if (module === undefined) return;
+  if (typeof module !== "string" || !module.startsWith("file:") || !URL.canParse(module))
+    throw new InvalidArgumentError("module", module, expected);
 }
 
 /** Whether `value` was made by `defineJob`, also by that of another copy of this package. */

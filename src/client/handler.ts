@@ -52,6 +52,7 @@ export interface RunningJob {
    *
    * @throws {StaleLeaseError | GoneError} nothing was written: stop
    * @throws {AlreadySettledError} the job had been completed before
+   * @throws {IsolatedCompletionError} in an isolated process, which the store's transaction does not reach
    * @throws {UnknownOutcomeError} no answer before the lease could no longer be trusted: it may have happened
    */
   complete<Result>(body: (tx: Tx) => Promise<Result> | Result): Promise<Result>;

@@ -10,6 +10,8 @@ import type { CallOptions, ListFilter, QueueCounts, Store, Transaction } from ".
 import { drained } from "../worker/drain.ts";
 import { Engine } from "../worker/engine.ts";
 import type { RunCounts } from "../worker/events.ts";
+import { WorkerInIsolationError } from "../worker/isolation/errors.ts";
+import { isIsolatedProcess } from "../worker/isolation/inside.ts";
 import { NamedLeases, type WithLeaseOptions } from "../worker/named-leases.ts";
 import { Pruner, type Retention } from "../worker/pruner.ts";
 import { jobsByName, type WorkerOptions, workerSettings } from "../worker/settings.ts";
@@ -305,6 +307,7 @@ export class Leasehold {
 
   #engine(jobs: readonly JobDefinition[], options: WorkerOptions): Engine {
     this.#assertOpen();
+    if (isIsolatedProcess()) throw new WorkerInIsolationError();
     const byName = jobsByName(jobs);
     const shared = { callTimeoutMs: this.#call.timeoutMs, maxResultBytes: this.#maxInputBytes };
     const engine = new Engine(

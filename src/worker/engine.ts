@@ -10,6 +10,8 @@ import { StoreContact } from "./contact.ts";
 import { Emitter } from "./emitter.ts";
 import type { RunCounts, WorkerEvents } from "./events.ts";
 import type { HeldLease } from "./held-lease.ts";
+import { openPool } from "./isolation/open-pool.ts";
+import type { ProcessPool } from "./isolation/process-pool.ts";
 import { openRenewer } from "./open-renewer.ts";
 import { QueueSlots } from "./queue-slots.ts";
 import type { Renewer } from "./renewer.ts";
@@ -37,6 +39,7 @@ export class Engine implements RunHost, ClaimerHost {
   readonly callTimeoutMs: number;
   readonly maxResultBytes: number;
   readonly graceMs: number;
+  readonly processes: ProcessPool | undefined;
   readonly counts: RunCounts = { completed: 0, failed: 0, cancelled: 0, retried: 0, released: 0, lost: 0 };
   readonly roster: Roster;
   readonly settler: Settler;
@@ -81,6 +84,8 @@ export class Engine implements RunHost, ClaimerHost {
     this.events = new Emitter((error, event) => {
       log({ level: "error", kind: "listener", message: `a listener of the event ${event} threw`, error });
     });
+    const { isolation, concurrency: max } = settings;
+    this.processes = openPool(jobs.values(), world, log, { ...isolation, max });
     const leaseMs = Math.min(...[...jobs.values()].map((job) => job.leaseMs));
     this.#contact = new StoreContact(world.clock, leaseMs);
     this.#renewer = openRenewer(settings.renewer, {
@@ -167,7 +172,7 @@ export class Engine implements RunHost, ClaimerHost {
   handlerEnded(run: Run): void {
     this.roster.ended(run);
     this.#startWaiting();
-    if (this.roster.running.length === 0) this.#tellEnd();
+    if (this.#atEnd.length > 0) this.#tellEnd();
   }
 
   settle(run: Run): void {
@@ -180,6 +185,7 @@ export class Engine implements RunHost, ClaimerHost {
     if (how === "abandoned") this.#slots.leave(run);
     else this.#slots.release(run);
     if (how !== "abandoned") this.counts[how]++;
+    if (this.#atEnd.length > 0) this.#tellEnd();
     if (run.place < 0) this.roster.leave(run);
     if (how !== "retried" && how !== "released") this.onEnded?.(run.fence.jobId);
     if (this.#stopping) return;
@@ -199,6 +205,13 @@ export class Engine implements RunHost, ClaimerHost {
     const message = `${name} ${jobId} ignores its signal (${reason}) since ${Math.round(runningMs)} ms; its lease is left to lapse`;
     this.#log({ level: "warning", kind: "stuck", message });
     this.#startWaiting();
+  }
+
+  terminated(run: Run, reason: EndOfTrust, pid: number, runningMs: number): void {
+    this.events.emit("terminated", { job: run.ref, reason, pid });
+    const { name, jobId } = run.claimed.job;
+    const message = `${name} ${jobId} ignored its signal (${reason}): its process ${pid} was terminated after ${Math.round(runningMs)} ms`;
+    this.#log({ level: "warning", kind: "terminated", message });
   }
 
   drop(lease: HeldLease): void {
@@ -225,11 +238,23 @@ export class Engine implements RunHost, ClaimerHost {
 
   /** Resolves when no handler runs. */
   async handlersEnded(): Promise<void> {
-    while (this.roster.running.length > 0) await new Promise<void>((resolve) => this.#atEnd.push(resolve));
+    while (this.roster.running.length > 0) await this.#handlerEnd();
+  }
+
+  /** Resolves when the store has answered for each run whose handler has ended, also for one whose writes go first. */
+  async outcomesKnown(): Promise<void> {
+    while (this.#live > this.roster.running.length) await this.#handlerEnd();
   }
 
   abortAll(): void {
     for (const run of [...this.roster.running]) run.abort("shutdown");
+  }
+
+  /** Ends the processes of isolated handlers that ignore their signals; resolves when their runs have ended. */
+  async terminateIsolated(): Promise<void> {
+    const left = (): readonly Run[] => this.roster.running.filter(({ isIsolated }) => isIsolated);
+    for (const run of left()) run.terminate();
+    while (left().length > 0) await this.#handlerEnd();
   }
 
   async close(): Promise<void> {
@@ -237,10 +262,14 @@ export class Engine implements RunHost, ClaimerHost {
     for (const run of [...this.roster.running]) run.leaveBehind();
     this.settler.abandon();
     this.#ticker.stop();
-    await Promise.all([this.#renewer.close(), this.#slots.close()]);
+    await Promise.all([this.#renewer.close(), this.#slots.close(), this.processes?.close()]);
   }
 
   // ---
+
+  #handlerEnd(): Promise<void> {
+    return new Promise((resolve) => this.#atEnd.push(resolve));
+  }
 
   #startWaiting(): void {
     this.roster.start(this.claimer.keeps, this.world.clock.monotonicMs());

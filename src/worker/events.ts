@@ -36,6 +36,8 @@ export interface WorkerEvents {
   lost: { readonly job: RunRef; readonly refusal: Refusal };
   /** The handler ignores its signal: its place stays taken, its lease is left to lapse (W4). */
   stuck: { readonly job: RunRef; readonly reason: EndOfTrust; readonly runningMs: number };
+  /** An isolated handler ignored its signal for the grace: its process has been ended, and is gone (W4). */
+  terminated: { readonly job: RunRef; readonly reason: EndOfTrust; readonly pid: number };
   /** The handler threw after `job.complete` had ended the job. */
   threwLate: { readonly job: RunRef; readonly error: unknown };
   /** A lapsed job that a claim of this worker ended instead of running it (C12, C13). */

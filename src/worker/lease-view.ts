@@ -2,23 +2,29 @@ import type { Lease } from "../client/handler.ts";
 import type { World } from "../clock/world.ts";
 import { LeaseNotTrustedError } from "../errors.ts";
 import type { FencingToken } from "../protocol/identity.ts";
-import { remainingTrustMs, type TrustState } from "../protocol/trust.ts";
-import { type HeldLease, instant } from "./held-lease.ts";
+import { type Instant, remainingTrustMs, type Trust, type TrustState } from "../protocol/trust.ts";
+import { instant } from "./held-lease.ts";
+
+/** A lease, and how long whoever holds it in this process may trust it. */
+export interface TrustedLease extends Trust {
+  readonly token: FencingToken;
+  stateAt(now: Instant): TrustState;
+}
 
 /** A held lease as handlers and destinations see it. */
 export class LeaseView implements Lease {
   readonly effectScope: string | null;
-  readonly #held: HeldLease;
+  readonly #held: TrustedLease;
   readonly #world: World;
   readonly #signal: () => AbortSignal;
-  readonly #refresh: (lease: HeldLease) => void;
+  readonly #refresh: () => void;
 
   constructor(
-    held: HeldLease,
+    held: TrustedLease,
     effectScope: string | null,
     world: World,
     signal: () => AbortSignal,
-    refresh: (lease: HeldLease) => void,
+    refresh: () => void,
   ) {
     this.effectScope = effectScope;
     this.#held = held;
@@ -32,7 +38,7 @@ export class LeaseView implements Lease {
   }
 
   get state(): TrustState {
-    this.#refresh(this.#held);
+    this.#refresh();
     return this.#held.stateAt(instant(this.#world.clock));
   }
 

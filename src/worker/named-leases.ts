@@ -78,7 +78,7 @@ export class NamedLeases {
           null,
           this.#world,
           () => holding.signal,
-          (lease) => renewer.refresh(lease),
+          () => renewer.refresh(holding.lease),
         ),
       );
     } finally {

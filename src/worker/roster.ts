@@ -5,7 +5,8 @@ const MAX_AHEAD = 500;
 
 /**
  * Who runs and who waits. A run holds its place until its handler ends; claimed jobs without a place wait, in the order
- * of their claim. A suspect (W8) runs alone: those that wait are given back, those that run finish, nothing else starts.
+ * of their claim. A suspect (W8) that cannot be isolated runs alone: those that wait are given back, those that run finish,
+ * nothing else starts.
  */
 export class Roster {
   readonly #concurrency: number;
@@ -52,7 +53,7 @@ export class Roster {
   admit(runs: readonly Run[]): void {
     this.#forgetStarted();
     for (const run of runs) {
-      if (run.isSuspect && this.#alone === undefined) this.#alone = run;
+      if (run.runsAlone && this.#alone === undefined) this.#alone = run;
       else if (run.claimed.previous !== undefined) this.#waiting.unshift(run);
       else this.#waiting.push(run);
     }

@@ -1,23 +1,35 @@
 import type { RunContext as HandlerContext, Lease, RunningJob } from "../client/handler.ts";
+import type { World } from "../clock/world.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Previous } from "../protocol/claim.ts";
 import { effectScope, type JobId } from "../protocol/identity.ts";
 import { storableJson } from "../protocol/storable.ts";
-import type { Tx } from "../stores/store.ts";
-import { completeRun } from "./complete.ts";
-import { LeaseView } from "./lease-view.ts";
-import type { Run } from "./run.ts";
+import type { ClaimedJob, Tx } from "../stores/store.ts";
+import { LeaseView, type TrustedLease } from "./lease-view.ts";
 
 const MAX_LOG_LENGTH = 4_096;
+
+/** What a context asks of its run, which lives in this process or, when isolated, speaks for one in the worker's. */
+export interface ContextRun {
+  readonly claimed: ClaimedJob;
+  readonly lease: TrustedLease;
+  readonly signal: AbortSignal;
+  readonly host: { readonly world: World; readonly maxResultBytes: number };
+  /** Brings what others have renewed into the lease. */
+  refresh(): void;
+  progress(json: string): void;
+  log(text: string): void;
+  complete<Result>(body: (tx: Tx) => Promise<Result> | Result): Promise<Result>;
+}
 
 /** What a handler gets. Each member is made when it is first asked for: most handlers use two of them. */
 export class RunContext implements HandlerContext {
   readonly input: unknown;
-  readonly #run: Run;
+  readonly #run: ContextRun;
   #lease: Lease | undefined;
   #job: RunningJob | undefined;
 
-  constructor(run: Run, input: unknown) {
+  constructor(run: ContextRun, input: unknown) {
     this.input = input;
     this.#run = run;
   }
@@ -34,7 +46,7 @@ export class RunContext implements HandlerContext {
       effectScope(run.claimed.job.jobId, run.claimed.job.run),
       run.host.world,
       () => run.signal,
-      (lease) => run.host.refresh(lease),
+      () => run.refresh(),
     );
     return this.#lease;
   }
@@ -45,7 +57,7 @@ export class RunContext implements HandlerContext {
 
   get progress(): (value: unknown) => void {
     const run = this.#run;
-    return (value) => run.host.writer.progress(run, storableJson(value, "progress", run.host.maxResultBytes));
+    return (value) => run.progress(storableJson(value, "progress", run.host.maxResultBytes));
   }
 
   get log(): (text: string) => void {
@@ -53,15 +65,15 @@ export class RunContext implements HandlerContext {
     return (text) => {
       if (typeof text !== "string") throw new InvalidArgumentError("log", text, "a text");
       const cut = text.length > MAX_LOG_LENGTH ? `${text.slice(0, MAX_LOG_LENGTH)}…` : text;
-      run.host.writer.log(run, cut.toWellFormed().replaceAll("\0", "\u{fffd}"));
+      run.log(cut.toWellFormed().replaceAll("\0", "\u{fffd}"));
     };
   }
 }
 
 class JobOfRun implements RunningJob {
-  readonly #run: Run;
+  readonly #run: ContextRun;
 
-  constructor(run: Run) {
+  constructor(run: ContextRun) {
     this.#run = run;
   }
 
@@ -87,6 +99,6 @@ class JobOfRun implements RunningJob {
     return this.#run.claimed.previous;
   }
   complete<Result>(body: (tx: Tx) => Promise<Result> | Result): Promise<Result> {
-    return completeRun(this.#run, body);
+    return this.#run.complete(body);
   }
 }

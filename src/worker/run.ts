@@ -5,13 +5,16 @@ import { type EndOfTrust, LeaseEndedError } from "../errors.ts";
 import type { Fence } from "../protocol/identity.ts";
 import type { Refusal } from "../protocol/outcome.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
-import { storableJson } from "../protocol/storable.ts";
 import type { Instant } from "../protocol/trust.ts";
-import type { ClaimedJob, Store } from "../stores/store.ts";
+import type { ClaimedJob, Store, Tx } from "../stores/store.ts";
+import { completeRun } from "./complete.ts";
 import type { Emitter } from "./emitter.ts";
 import type { RunRef, WorkerEvents } from "./events.ts";
 import { HeldLease, type LeaseHolder } from "./held-lease.ts";
-import { RunContext } from "./run-context.ts";
+import { IsolatedRun } from "./isolation/isolated-run.ts";
+import type { ProcessPool } from "./isolation/process-pool.ts";
+import { resultJson } from "./result-json.ts";
+import { type ContextRun, RunContext } from "./run-context.ts";
 import { endOfTrust, failureOf, type RunEnd, tellEnd } from "./run-end.ts";
 import type { RunWriter } from "./run-writer.ts";
 
@@ -25,12 +28,16 @@ export interface RunHost {
   readonly maxResultBytes: number;
   /** After its signal a handler has so long before it is `stuck`. */
   readonly graceMs: number;
+  /** Undefined where no job has a module, or none can be isolated. */
+  readonly processes: ProcessPool | undefined;
   /** The handler has ended, so its place is free. */
   handlerEnded(run: Run): void;
   /** The run's outcome is to be handed to the store. */
   settle(run: Run): void;
   /** The handler ignores its signal (W4). */
   stuck(run: Run, reason: EndOfTrust, runningMs: number): void;
+  /** The process of an isolated handler that ignored its signal is gone (W4). */
+  terminated(run: Run, reason: EndOfTrust, pid: number, runningMs: number): void;
   /** The run has come to its end, whichever: nothing of it is renewed or waited for any more. */
   done(run: Run, how: RunEnd): void;
   /** Its lease is to be renewed no longer. */
@@ -50,7 +57,7 @@ export type RunPhase = "waiting" | "running" | "settling" | "done";
  * One claimed job's life: from the claim, through its handler, to what the store said to its outcome. Whatever the
  * handler does, the run comes to an end, and no other run hears of it.
  */
-export class Run implements LeaseHolder {
+export class Run implements LeaseHolder, ContextRun {
   readonly claimed: ClaimedJob;
   /** Undefined when this worker does not know the job's name. */
   readonly definition: JobDefinition | undefined;
@@ -71,6 +78,7 @@ export class Run implements LeaseHolder {
   refusal: Refusal | undefined;
   #abortedAtMs = 0;
   #controller: AbortController | undefined;
+  #isolated: IsolatedRun | undefined;
   /** What the handler threw, if `threw`; anything can be thrown, also undefined. */
   thrown: unknown;
   threw = false;
@@ -96,8 +104,20 @@ export class Run implements LeaseHolder {
     return { id, name, queue, attempt, maxAttempts, generation, token };
   }
 
-  /** W8: after two lapses in a row, or on its last attempt after a lapse, it runs alone in its process. */
-  get isSuspect(): boolean {
+  /** As its definition says; a suspect also where its definition only tells where it stands (W8). */
+  get isIsolated(): boolean {
+    const { definition } = this;
+    if (definition?.module === undefined || this.host.processes === undefined) return false;
+    return definition.isolation === "process" || this.#isSuspect;
+  }
+
+  /** W8: no other run shares its process, which is the worker's own. */
+  get runsAlone(): boolean {
+    return this.#isSuspect && !this.isIsolated;
+  }
+
+  /** After two lapses in a row, or on its last attempt after a lapse. */
+  get #isSuspect(): boolean {
     const { expiredCount, attempt, maxAttempts } = this.claimed.job;
     return expiredCount >= 2 || (expiredCount === 1 && attempt >= maxAttempts);
   }
@@ -109,22 +129,33 @@ export class Run implements LeaseHolder {
     return nowMs - sent.monotonicMs < leaseMs - marginMs;
   }
 
-  /** Calls the handler. Never rejects. */
-  async execute(nowMs: number): Promise<void> {
-    this.phase = "running";
+  /** `maxRunMs` counts from now: an isolated handler begins when its process is there. */
+  begins(nowMs: number): void {
     this.startedAtMs = nowMs;
     const { maxRunMs } = this.claimed.job;
     if (maxRunMs !== null) this.host.limit(this.lease, nowMs + maxRunMs + this.host.graceMs);
+  }
+
+  /** Calls the handler. Never rejects. */
+  async execute(nowMs: number): Promise<void> {
+    this.phase = "running";
+    this.begins(nowMs);
     if (this.host.events.has("started")) {
       this.host.events.emit("started", { job: this.ref, previous: this.claimed.previous });
     }
     let settlement: Settlement;
     try {
       const definition = this.definition as JobDefinition;
-      let input = parsed(definition.input, JSON.parse(this.claimed.job.input), definition.name, "input");
-      if (input instanceof Promise) input = await input;
-      const returned = await definition.run(new RunContext(this, input));
-      let result = this.completed ? null : this.resultJson(returned);
+      let result: string | null | Promise<string | null>;
+      if (this.isIsolated) {
+        this.#isolated = new IsolatedRun(this, this.host.processes as ProcessPool);
+        result = this.#isolated.result(definition.module as string);
+      } else {
+        let input = parsed(definition.input, JSON.parse(this.claimed.job.input), definition.name, "input");
+        if (input instanceof Promise) input = await input;
+        const returned = await definition.run(new RunContext(this, input));
+        result = this.completed ? null : this.resultJson(returned);
+      }
       if (result instanceof Promise) result = await result;
       settlement = { operation: "complete", fence: this.fence, result };
     } catch (thrown) {
@@ -144,6 +175,11 @@ export class Run implements LeaseHolder {
     if (this.phase === "running" && !this.stuck) this.#markStuck(this.host.world.clock.monotonicMs());
   }
 
+  /** Ends the process of its handler, which is isolated; the run ends with it. */
+  terminate(): void {
+    this.#isolated?.terminate(this.aborted ?? "shutdown");
+  }
+
   /** Gives the job back without running it: its attempt is returned. */
   release(why: ReleaseReason, delayMs = 0): void {
     this.releaseReason = why;
@@ -160,6 +196,7 @@ export class Run implements LeaseHolder {
     if (reason !== "shutdown" && reason !== "cancelled" && reason !== "max_run") this.lease.end();
     if (this.host.events.has("aborted")) this.host.events.emit("aborted", { job: this.ref, reason });
     this.#controller?.abort(new LeaseEndedError(reason, this.lease.token));
+    this.#isolated?.abort(reason);
   }
 
   /** Made when first asked for: a signal costs more than the rest of a run. */
@@ -178,9 +215,13 @@ export class Run implements LeaseHolder {
     const { maxRunMs } = this.claimed.job;
     this.host.refresh(this.lease);
     if (this.lease.stateAt(now) === "ended") this.abort("lease_expired");
-    else if (maxRunMs !== null && now.monotonicMs - this.startedAtMs >= maxRunMs) this.abort("max_run");
+    else if (maxRunMs !== null && now.monotonicMs - this.startedAtMs >= maxRunMs && this.#isThere)
+      this.abort("max_run");
+    this.#isolated?.renewed();
     if (this.aborted === undefined || this.stuck) return;
-    if (now.monotonicMs - this.#abortedAtMs >= this.host.graceMs) this.#markStuck(now.monotonicMs);
+    if (now.monotonicMs - this.#abortedAtMs < this.host.graceMs) return;
+    if (this.#isolated === undefined) this.#markStuck(now.monotonicMs);
+    else this.terminate();
   }
 
   renewed(answer: { readonly cancelRequested: boolean }): void {
@@ -236,14 +277,26 @@ export class Run implements LeaseHolder {
     this.host.drop(this.lease);
   }
 
-  /** JSON text of what the handler returned; null for nothing. @throws when it does not fit its schema or JSON */
   resultJson(returned: unknown): string | null | Promise<string | null> {
-    const { result: schema, name } = this.definition as JobDefinition;
-    if (schema === undefined) return resultText(returned, this.host.maxResultBytes);
-    const value = parsed(schema, returned, name, "result");
-    return value instanceof Promise
-      ? value.then((late) => resultText(late, this.host.maxResultBytes))
-      : resultText(value, this.host.maxResultBytes);
+    return resultJson(this.definition as JobDefinition, returned, this.host.maxResultBytes);
+  }
+
+  // --- what its context, or its process, asks for ---
+
+  refresh(): void {
+    this.host.refresh(this.lease);
+  }
+
+  progress(json: string): void {
+    this.host.writer.progress(this, json);
+  }
+
+  log(text: string): void {
+    this.host.writer.log(this, text);
+  }
+
+  complete<Result>(body: (tx: Tx) => Promise<Result> | Result): Promise<Result> {
+    return completeRun(this, body);
   }
 
   async #quiet(): Promise<void> {
@@ -260,6 +313,11 @@ export class Run implements LeaseHolder {
     } else {
       this.host.settle(this);
     }
+  }
+
+  /** Whether its handler has been called, which an isolated one's is when its process has started. */
+  get #isThere(): boolean {
+    return this.#isolated?.hasBegun ?? true;
   }
 
   #markStuck(nowMs: number): void {
@@ -281,8 +339,4 @@ export class Run implements LeaseHolder {
     tellEnd(this, how, answer);
     this.host.done(this, how);
   }
-}
-
-function resultText(value: unknown, maxBytes: number): string | null {
-  return value === undefined ? null : storableJson(value, "result", maxBytes);
 }

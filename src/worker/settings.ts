@@ -4,6 +4,13 @@ import { checkKnown } from "../client/known-options.ts";
 import { checkCount, checkName } from "../client/names.ts";
 import { InvalidArgumentError } from "../errors.ts";
 
+export interface IsolationOptions {
+  /** How long a process waits for its next run before it is ended, ms. Default 30,000. */
+  readonly idleMs?: number;
+  /** Options of Node for the processes, as in `["--max-old-space-size=512"]`. Default: the worker's, without its inspector's. */
+  readonly execArgv?: readonly string[];
+}
+
 export interface WorkerOptions {
   /** How many handlers run at once. Default 10. */
   readonly concurrency?: number;
@@ -22,9 +29,12 @@ export interface WorkerOptions {
   readonly renewer?: "thread" | "inline";
   /** With the main loop silent for longer, ms, the thread lets all leases lapse: the process hangs. Default 60,000. */
   readonly maxBlockedMs?: number;
+  /** The processes of isolated jobs. There are at most `concurrency` of them. */
+  readonly isolation?: IsolationOptions;
 }
 
-export interface WorkerSettings extends Required<WorkerOptions> {
+export interface WorkerSettings extends Required<Omit<WorkerOptions, "isolation">> {
+  readonly isolation: { readonly idleMs: number; readonly execArgv: readonly string[] | undefined };
   readonly callTimeoutMs: number;
   readonly maxResultBytes: number;
 }
@@ -36,8 +46,11 @@ const WORKER_OPTIONS = new Set([
   "pollMs",
   "renewer",
   "maxBlockedMs",
+  "isolation",
   "signal", // of a drain
 ]);
+
+const ISOLATION_OPTIONS = new Set(["idleMs", "execArgv"]);
 
 export const DEFAULT_MAX_BLOCKED_MS = 60_000;
 
@@ -55,6 +68,7 @@ export function workerSettings(
     pollMs: options.pollMs ?? 50,
     renewer: options.renewer ?? "thread",
     maxBlockedMs: options.maxBlockedMs ?? DEFAULT_MAX_BLOCKED_MS,
+    isolation: isolationSettings(options.isolation ?? {}),
     ...shared,
   };
   checkCount("concurrency", settings.concurrency);
@@ -68,6 +82,20 @@ export function workerSettings(
     throw new InvalidArgumentError("renewer", settings.renewer, `"thread" or "inline"`);
   }
   return settings;
+}
+
+function isolationSettings(options: IsolationOptions): WorkerSettings["isolation"] {
+  checkKnown("isolation", options, ISOLATION_OPTIONS);
+  const { idleMs = 30_000, execArgv } = options;
+  checkCount("isolation.idleMs", idleMs);
+  const isList = Array.isArray(execArgv) && execArgv.every((option) => typeof option === "string");
+  if (execArgv !== undefined && !isList)
+    throw new InvalidArgumentError(
+      "isolation.execArgv",
+      execArgv,
+      `texts, as in ["--max-old-space-size=512"]`,
+    );
+  return { idleMs, execArgv };
 }
 
 /** @throws {InvalidArgumentError} unless it is a finite length of time of 0 or more */

@@ -28,7 +28,6 @@ export class Settler {
   #failures = 0;
   /** After a definite failure of a shared call: one by one, so that it stays with the one that causes it. */
   #alone = 0;
-  #idle: (() => void)[] = [];
 
   constructor(world: World, store: Store, timeoutMs: number, contact: Contact, log: Log) {
     this.#world = world;
@@ -48,18 +47,12 @@ export class Settler {
     this.#schedule();
   }
 
-  /** Resolves when every outcome is known. */
-  async idle(): Promise<void> {
-    while (this.#flushing || this.backlog > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
-  }
-
   /** Gives up what is not known yet: at a stop, with a store out of reach. */
   abandon(): void {
     const left = [...this.#queue, ...this.#busy];
     this.#queue = [];
     this.#busy = [];
     for (const run of left) run.abandon();
-    this.#tellIdle();
   }
 
   #schedule(): void {
@@ -100,7 +93,6 @@ export class Settler {
       this.#scheduleAfter(Math.min(FIRST_WAIT_MS * 2 ** (this.#failures - 1), LONGEST_WAIT_MS));
     else if (this.#queue.length > 0) this.#schedule();
     else if (this.#busy.length > 0) this.#scheduleAfter(FIRST_WAIT_MS);
-    else this.#tellIdle();
   }
 
   async #send(batch: readonly Run[]): Promise<void> {
@@ -129,11 +121,5 @@ export class Settler {
     else if (!passing) this.#queue.push(...this.#queue.splice(0, 1));
     const message = `the outcomes of ${batch.length} runs are not known yet; asking again`;
     this.#log({ level: "warning", kind: "settle_repeated", message, error });
-  }
-
-  #tellIdle(): void {
-    const told = this.#idle;
-    this.#idle = [];
-    for (const resolve of told) resolve();
   }
 }

@@ -7,6 +7,8 @@ import { checkGraceMs } from "./settings.ts";
 
 /** After their signal at a stop, handlers have so long to end before they are left behind, ms. */
 const AFTER_ABORT_MS = 2_000;
+/** A killed process is gone within milliseconds, unless the kernel holds it in a call to a disk or a device. */
+const AFTER_KILL_MS = 2_000;
 
 /** What `leasehold.work` returns: it claims and runs jobs until it is stopped. */
 export class Worker {
@@ -53,8 +55,8 @@ export class Worker {
 
   /**
    * Stops (W6): claims nothing new, gives back what has not begun, lets handlers finish for `graceMs` while their leases
-   * are renewed, then fires their signals, gives back the runs that end now, and leaves the rest to lapse. Stopping
-   * twice is fine; a second call may shorten the grace. Never rejects.
+   * are renewed, then fires their signals, gives back the runs that end now, terminates isolated ones and gives them
+   * back too, and leaves the rest to lapse. Stopping twice is fine; a second call may shorten the grace. Never rejects.
    *
    * @param options `graceMs`: instead of the worker's own
    */
@@ -87,8 +89,9 @@ export class Worker {
     if (this.running > 0) {
       engine.abortAll();
       await this.#within(engine.handlersEnded(), AFTER_ABORT_MS);
+      await this.#within(engine.terminateIsolated(), AFTER_KILL_MS);
     }
-    await this.#within(engine.settler.idle(), engine.callTimeoutMs);
+    await this.#within(engine.outcomesKnown(), engine.callTimeoutMs);
     await engine.close();
     this.#stopped(this);
     engine.events.emit("stopped", {});

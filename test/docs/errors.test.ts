@@ -4,10 +4,11 @@ import { describe, expect, it } from "vitest";
 import * as refusals from "../../src/destinations/refusals.ts";
 import * as errors from "../../src/errors.ts";
 import * as door from "../../src/index.ts";
+import * as isolation from "../../src/worker/isolation/errors.ts";
 import { page, ROOT, tableRows, unquoted } from "./markdown.ts";
 
 /** Codes are fields of instances, and each class is made in its own way; so they are read where they are written. */
-const source = ["src/errors.ts", "src/destinations/refusals.ts"]
+const source = ["src/errors.ts", "src/destinations/refusals.ts", "src/worker/isolation/errors.ts"]
   .map((file) => readFileSync(join(ROOT, file), "utf8"))
   .join("\n");
 const inCode = [
@@ -34,7 +35,7 @@ describe("the page of errors", () => {
 
 describe("the error classes", () => {
   it("all have a code, which begins with LH_ and is no other's", () => {
-    const classes = Object.values({ ...errors, ...refusals }).filter(
+    const classes = Object.values({ ...errors, ...refusals, ...isolation }).filter(
       (value) => typeof value === "function" && value.prototype instanceof errors.LeaseholdError,
     );
     expect(inCode.map(({ name }) => name).sort()).toEqual(classes.map(({ name }) => name).sort());

@@ -56,7 +56,7 @@ describe("the page of options has the defaults", () => {
   });
 
   it("of a worker", () => {
-    const { concurrency, graceMs, pollMs, renewer, maxBlockedMs } = workerSettings(
+    const { concurrency, graceMs, pollMs, renewer, maxBlockedMs, isolation } = workerSettings(
       jobsByName([job]),
       {},
       { callTimeoutMs: 1, maxResultBytes: 1 },
@@ -65,6 +65,7 @@ describe("the page of options has the defaults", () => {
       concurrency: String(concurrency),
       graceMs: String(graceMs),
       pollMs: String(pollMs),
+      "isolation.idleMs": String(isolation.idleMs),
       renewer,
       maxBlockedMs: String(maxBlockedMs),
     });
