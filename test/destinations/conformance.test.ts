@@ -45,7 +45,7 @@ async function sqliteWorld(): Promise<Behind> {
       rmSync(folder, { recursive: true, force: true });
     },
   });
-  return { guard: first.guard, table: "effect", bodiesMayWait: false, world };
+  return { open: async () => (await another()).guard, table: "effect", bodiesMayWait: false, world };
 }
 
 async function postgresWorld(version: PostgresVersion): Promise<Behind> {
@@ -84,7 +84,7 @@ async function postgresWorld(version: PostgresVersion): Promise<Behind> {
       await aside.end();
     },
   });
-  return { guard: first.guard, table, bodiesMayWait: true, world };
+  return { open: async () => (await another()).guard, table, bodiesMayWait: true, world };
 }
 
 const NO_HOLD = {

@@ -20,7 +20,8 @@ interface Effect {
 
 /** What stands behind the service: another kit's guard, with a table of effects `(seq, line, value)`. */
 export interface Behind {
-  readonly guard: Guard<Tx>;
+  /** A handle that shares nothing with others but the place. */
+  open(): Promise<Guard<Tx>>;
   readonly table: string;
   /** Whether a handler may wait for something else than its transaction. */
   readonly bodiesMayWait: boolean;
@@ -29,11 +30,11 @@ export interface Behind {
 
 /** An HTTP service in front of a guard, as the conformance suite sees it from the other end of the wire. */
 export async function httpGuardWorld(behind: Behind): Promise<DestinationWorld> {
-  const { guard, table, bodiesMayWait, world } = behind;
-  const guarded = httpGuard({ guard });
+  const { table, bodiesMayWait, world } = behind;
+  let guard = await behind.open();
   let onHeld = async (): Promise<void> => {};
   const handler = nodeHandler((request) =>
-    guarded(request, async (asked, tx) => {
+    httpGuard({ guard })(request, async (asked, tx) => {
       const { line, effect, fails, isHeld } = (await asked.json()) as Effect;
       const text = `insert into ${table} (line, value) values ($1, $2) returning seq`;
       const { rows } = await tx.query<{ seq: unknown }>(text, [line, effect]);
@@ -96,6 +97,7 @@ export async function httpGuardWorld(behind: Behind): Promise<DestinationWorld> 
     }),
     async restart() {
       await world.restart?.();
+      guard = await behind.open(); // the one that the service had is dead
       return writer;
     },
     prune: async (below) => world.prune?.(below),
