@@ -12,6 +12,9 @@ export function answerText(answer: unknown): string {
   return storableJson(answer, "answer", MAX_ANSWER_BYTES);
 }
 
+/** What is kept of a step that its maker gave no answer for. */
+export const NO_ANSWER = "null";
+
 /** What is kept under a key. */
 export interface KeptAnswer {
   readonly request: string | null;

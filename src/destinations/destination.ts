@@ -35,6 +35,11 @@ export interface EffectOptions {
   readonly request?: unknown;
 }
 
+/** The effect of a step, where deduplication is asked for on purpose. */
+export interface StepOptions extends EffectOptions {
+  readonly step: string;
+}
+
 /** What every kit has, whatever its writes look like. */
 export interface Destination {
   readonly level: DestinationLevel;
@@ -70,6 +75,15 @@ export interface Guard<Tx> extends Destination {
     body: (tx: Tx) => Promise<Answer> | Answer,
   ): Promise<Answer>;
 }
+
+/**
+ * What `admitIn` answers about a step in the caller's own transaction (D4). Fresh: the caller makes the effect there, and may
+ * `keep` an answer for repeats, which get null otherwise. Not fresh: the effect was made before, and `answer` is the first
+ * one's. `Kept` is `Answer`, or a promise of it.
+ */
+export type AdmittedStep<Answer, Kept> =
+  | { readonly isFresh: true; keep(answer: Answer): Kept }
+  | { readonly isFresh: false; readonly answer: Answer };
 
 /** `isProven` false: late writes may land there; show the destination as not proven. */
 export type ProbeResult = { readonly isProven: true } | { readonly isProven: false; readonly why: string };

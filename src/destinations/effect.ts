@@ -22,9 +22,7 @@ export interface EffectKey {
  */
 export function effectKey(lease: EffectLease, { step, request }: EffectOptions): EffectKey | undefined {
   if (step === undefined) return undefined;
-  if (!isStep(step)) {
-    throw new InvalidArgumentError("step", step, "a name of 1 to 200 characters without control characters");
-  }
+  if (!isStep(step)) notAStep(step);
   if (lease.effectScope === null) {
     throw new InvalidArgumentError(
       "step",
@@ -33,6 +31,15 @@ export function effectKey(lease: EffectLease, { step, request }: EffectOptions):
     );
   }
   return { key: `${lease.effectScope}/${step}`, request: request === undefined ? null : digest(request) };
+}
+
+/** The same where a step has to be given. */
+export function stepKey(lease: EffectLease, effect: EffectOptions): EffectKey {
+  return effectKey(lease, effect) ?? notAStep(effect.step);
+}
+
+function notAStep(step: unknown): never {
+  throw new InvalidArgumentError("step", step, "a name of 1 to 200 characters without control characters");
 }
 
 /** Half a surrogate pair would become another letter on its way, and two steps one key. */

@@ -10,7 +10,12 @@ import { destinationConformance } from "../../src/testing/index.ts";
 import { type GuardUnderTest, guardWorld } from "../support/guard-harness.ts";
 import { type Behind, httpGuardWorld } from "../support/http-guard-harness.ts";
 import { optional } from "../support/optional.ts";
-import { missingPostgres, POSTGRES_VERSIONS, postgresServer } from "../support/postgres-server.ts";
+import {
+  missingPostgres,
+  POSTGRES_VERSIONS,
+  type PostgresVersion,
+  postgresServer,
+} from "../support/postgres-server.ts";
 
 let places = 0;
 
@@ -40,7 +45,46 @@ async function sqliteWorld(): Promise<Behind> {
       rmSync(folder, { recursive: true, force: true });
     },
   });
-  return { guard: first.guard, table: "effect", world };
+  return { open: async () => (await another()).guard, table: "effect", bodiesMayWait: false, world };
+}
+
+async function postgresWorld(version: PostgresVersion): Promise<Behind> {
+  const url = await postgresServer(version, inject("servers"));
+  places += 1;
+  const schema = `destination_${process.pid}_${version}_${places}`;
+  const table = `${schema}.effect`;
+  const application_name = schema;
+  const aside = new pg.Pool({ connectionString: url, max: 1 });
+  const pools: pg.Pool[] = [];
+  const query = async (text: string, params: readonly string[]): Promise<Record<string, unknown>[]> =>
+    (await aside.query(text, [...params])).rows;
+  const another = async (): Promise<GuardUnderTest> => {
+    const pool = new pg.Pool({ connectionString: url, max: 4, application_name });
+    pool.on("error", () => {}); // killed
+    pools.push(pool);
+    return { guard: postgresGuard({ pool, schema }), query };
+  };
+  const first = await another();
+  await first.guard.markOf("job:none" as never);
+  await aside.query(`create table ${table} (seq bigserial primary key, line text, value text)`);
+  const world = guardWorld({
+    first,
+    table,
+    another,
+    bodiesMayWait: true,
+    kill: async () => {
+      await aside.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
+        [application_name],
+      );
+    },
+    async close() {
+      await Promise.all(pools.map((pool) => pool.end()));
+      await aside.query(`drop schema if exists ${schema} cascade`);
+      await aside.end();
+    },
+  });
+  return { open: async () => (await another()).guard, table, bodiesMayWait: true, world };
 }
 
 const NO_HOLD = {
@@ -65,42 +109,15 @@ for (const version of POSTGRES_VERSIONS) {
     destinationConformance({ describe, it }, `the PostgreSQL guard on ${version}`, {
       level: "fenced + deduplicated",
       gaps: [],
-      async open() {
-        const url = await postgresServer(version, inject("servers"));
-        places += 1;
-        const schema = `destination_${process.pid}_${version}_${places}`;
-        const application_name = schema;
-        const aside = new pg.Pool({ connectionString: url, max: 1 });
-        const pools: pg.Pool[] = [];
-        const query = async (text: string, params: readonly string[]): Promise<Record<string, unknown>[]> =>
-          (await aside.query(text, [...params])).rows;
-        const another = async (): Promise<GuardUnderTest> => {
-          const pool = new pg.Pool({ connectionString: url, max: 4, application_name });
-          pool.on("error", () => {}); // killed
-          pools.push(pool);
-          return { guard: postgresGuard({ pool, schema }), query };
-        };
-        const first = await another();
-        await first.guard.markOf("job:none" as never);
-        await aside.query(`create table ${schema}.effect (seq bigserial primary key, line text, value text)`);
-        return guardWorld({
-          first,
-          table: `${schema}.effect`,
-          another,
-          bodiesMayWait: true,
-          kill: async () => {
-            await aside.query(
-              "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
-              [application_name],
-            );
-          },
-          async close() {
-            await Promise.all(pools.map((pool) => pool.end()));
-            await aside.query(`drop schema if exists ${schema} cascade`);
-            await aside.end();
-          },
-        });
-      },
+      open: async () => (await postgresWorld(version)).world,
     });
   });
 }
+
+optional("an HTTP service's conformance on PostgreSQL 18", missingPostgres(18), () => {
+  destinationConformance({ describe, it }, "an HTTP service over the PostgreSQL guard on 18", {
+    level: "fenced + deduplicated",
+    gaps: [],
+    open: async () => httpGuardWorld(await postgresWorld(18)),
+  });
+});

@@ -84,6 +84,32 @@ optional("libraries on PostgreSQL 18", missingLibraries() ?? missingPostgres(18)
       await guard.close();
     });
 
+    it("D4 a step that was made in it is answered in the next one", async () => {
+      const guard = postgresGuard({ connectionString: world.url, schema: world.schema });
+      const jobId = "0198c5a4-6b1e-7c3a-9a51-3f2f6f0c9f11";
+      const answers: unknown[] = [];
+      const make = (generation: number) =>
+        library.transaction(async (tx, write) => {
+          const token = {
+            line: `lease:${name} step` as Line,
+            generation: generation as Generation,
+            owner: "a" as Owner,
+          };
+          const step = await guard.admitIn(
+            tx,
+            { token, effectScope: `job:${jobId}/1` },
+            { step: name, request: "one's ?" },
+          );
+          if (step.isFresh) await write(`${name} step ${generation}`, "written");
+          answers.push(step.isFresh ? await step.keep({ by: generation }) : step.answer);
+        });
+      await make(1);
+      await make(2);
+      expect(answers).toEqual([{ by: 1 }, { by: 1 }]);
+      expect(await world.read(`${name} step 2`)).toBeUndefined();
+      await guard.close();
+    });
+
     it("runs each kind of statement as it is written, and gives its rows in one shape", async () => {
       await library.transaction(async (tx) => {
         const run = executorOf(tx);

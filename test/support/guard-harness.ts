@@ -2,6 +2,7 @@ import type { EffectLease, Guard } from "../../src/destinations/destination.ts";
 import type { Pruned } from "../../src/destinations/pruned.ts";
 import type { FencingToken, JobId } from "../../src/protocol/identity.ts";
 import type { DestinationWorld, EffectRequest, EffectWriter } from "../../src/testing/index.ts";
+import { signal } from "./signal.ts";
 
 /** What the guards of both databases give a body to write with. */
 interface Tx {
@@ -100,12 +101,4 @@ export function guardWorld(place: GuardPlace): DestinationWorld {
     },
     close: () => place.close(),
   };
-}
-
-function signal(): { give(): void; readonly given: Promise<void> } {
-  let give = (): void => {};
-  const given = new Promise<void>((resolve) => {
-    give = resolve;
-  });
-  return { give, given };
 }

@@ -4,6 +4,7 @@ import type { Guard } from "../../src/destinations/destination.ts";
 import { httpDestination, httpGuard, nodeHandler } from "../../src/destinations/http/index.ts";
 import type { FencingToken } from "../../src/protocol/identity.ts";
 import type { DestinationWorld, EffectRequest, EffectWriter } from "../../src/testing/index.ts";
+import { signal } from "./signal.ts";
 
 interface Tx {
   query<Row>(text: string, params?: readonly unknown[]): Promise<{ rows: Row[] }>;
@@ -13,23 +14,31 @@ interface Effect {
   readonly line: string;
   readonly effect: string;
   readonly fails?: boolean;
+  /** The handler tells that it has made the effect, and waits. */
+  readonly isHeld?: boolean;
 }
 
 /** What stands behind the service: another kit's guard, with a table of effects `(seq, line, value)`. */
 export interface Behind {
-  readonly guard: Guard<Tx>;
+  /** A handle that shares nothing with others but the place. */
+  open(): Promise<Guard<Tx>>;
   readonly table: string;
+  /** Whether a handler may wait for something else than its transaction. */
+  readonly bodiesMayWait: boolean;
   readonly world: DestinationWorld;
 }
 
 /** An HTTP service in front of a guard, as the conformance suite sees it from the other end of the wire. */
-export async function httpGuardWorld({ guard, table, world }: Behind): Promise<DestinationWorld> {
-  const guarded = httpGuard({ guard });
+export async function httpGuardWorld(behind: Behind): Promise<DestinationWorld> {
+  const { table, bodiesMayWait, world } = behind;
+  let guard = await behind.open();
+  let onHeld = async (): Promise<void> => {};
   const handler = nodeHandler((request) =>
-    guarded(request, async (asked, tx) => {
-      const { line, effect, fails } = (await asked.json()) as Effect;
+    httpGuard({ guard })(request, async (asked, tx) => {
+      const { line, effect, fails, isHeld } = (await asked.json()) as Effect;
       const text = `insert into ${table} (line, value) values ($1, $2) returning seq`;
       const { rows } = await tx.query<{ seq: unknown }>(text, [line, effect]);
+      if (isHeld) await onHeld();
       return fails ? new Response("failed inside", { status: 500 }) : Response.json([rows[0]?.seq, effect]);
     }),
   );
@@ -69,8 +78,26 @@ export async function httpGuardWorld({ guard, table, world }: Behind): Promise<D
       if (!response.ok) throw new Error(await response.text());
     },
     failInside: (token, options, effect) => post(token, options, { line: token.line, effect, fails: true }),
+    ...(bodiesMayWait && {
+      async hold(token: FencingToken, options: EffectRequest, effect: string) {
+        const [entered, goOn] = [signal(), signal()];
+        onHeld = () => {
+          entered.give();
+          return goOn.given;
+        };
+        const written = post(token, options, { line: token.line, effect, isHeld: true });
+        await Promise.race([entered.given, written]);
+        return {
+          finish() {
+            goOn.give();
+            return written;
+          },
+        };
+      },
+    }),
     async restart() {
       await world.restart?.();
+      guard = await behind.open(); // the one that the service had is dead
       return writer;
     },
     prune: async (below) => world.prune?.(below),

@@ -15,26 +15,29 @@ export interface Player {
 }
 
 export interface Cast {
-  startDestination(databasePath: string): Promise<string>;
+  /** Resolves to its address. */
+  startService(databasePath: string): Promise<string>;
   startPlayer(part: PlayerArguments): Player;
-  /** Ends whatever still runs, frozen or not. */
+  /** Ends whatever still runs, frozen or not; nothing starts from then on. */
   dismiss(): void;
 }
 
-const DESTINATION = fileURLToPath(new URL("./destination-process.js", import.meta.url));
+const SERVICE = fileURLToPath(new URL("./service-process.js", import.meta.url));
 const PLAYER = fileURLToPath(new URL("./player-process.js", import.meta.url));
 
 export function gather(): Cast {
   const children: ChildProcess[] = [];
+  let isDismissed = false;
   const start = (script: string, argument: string): ChildProcess => {
+    if (isDismissed) throw new CliError(EXIT.failed, "The demo was stopped.");
     const child = fork(script, [argument], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
     children.push(child);
     return child;
   };
 
   return {
-    async startDestination(databasePath) {
-      const messages = inbox<{ readonly url: string }>(start(DESTINATION, databasePath), "The destination");
+    async startService(databasePath) {
+      const messages = inbox<{ readonly url: string }>(start(SERVICE, databasePath), "The service");
       return (await messages.next()).url;
     },
 
@@ -54,6 +57,7 @@ export function gather(): Cast {
     },
 
     dismiss() {
+      isDismissed = true;
       for (const child of children) {
         if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
       }

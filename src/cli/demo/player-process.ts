@@ -7,11 +7,13 @@
  */
 
 import { systemWorld } from "../../clock/system.ts";
-import type { Fence } from "../../protocol/identity.ts";
+import { StaleTokenError } from "../../destinations/refusals.ts";
+import { effectScope, type Fence } from "../../protocol/identity.ts";
 import type { ClaimedJob } from "../../stores/store.ts";
 import { storeAt } from "../store-url.ts";
-import type { AccountAnswer, PaymentAnswer } from "./destination-process.ts";
+import { openAccount } from "./accounts/kinds.ts";
 import { EARLIER_GENERATIONS, type PlayerArguments, type Report } from "./report.ts";
+import type { PaymentAnswer } from "./service-process.ts";
 
 /** What is told of any of the store's answers. */
 interface Answer {
@@ -25,8 +27,9 @@ const LOOK_EVERY_MS = 20;
 
 const world = systemWorld();
 const part = JSON.parse(process.argv[2] ?? "{}") as PlayerArguments;
-const { who, queue, destination, wakePid } = part;
+const { who, queue, wakePid } = part;
 const store = await storeAt(part.store, { create: true });
+const account = await openAccount(part.account);
 
 async function playA(): Promise<void> {
   let generation = 0;
@@ -129,26 +132,36 @@ async function reportAnswer(
   });
 }
 
-/** The fenced destination: the token goes with the write. */
+/**
+ * The fenced destination: the token goes with the write. Of a lease it gets no more than a service would that took it from
+ * a request: nobody there could look at the owner's clocks. Such a look would save A this write, and could as well have
+ * come before the pause.
+ */
 async function reportWrite(run: ClaimedJob): Promise<void> {
-  const { line, generation, owner } = run.token;
-  const { account, cents } = JSON.parse(run.job.input) as { account: string; cents: number };
-  const answer = await post<AccountAnswer>("/account", { line, generation, owner, account, cents });
-  await report({ step: "write", outcome: answer.outcome, generation, current: answer.mark });
+  const { token, job } = run;
+  const { cents } = JSON.parse(job.input) as { cents: number };
+  const about = { step: "write", generation: token.generation } as const;
+  try {
+    await account.credit({ token, effectScope: effectScope(job.jobId, job.run) }, cents);
+    await report({ ...about, outcome: "applied" });
+  } catch (error) {
+    if (!(error instanceof StaleTokenError)) throw error;
+    await report({ ...about, outcome: "refused", current: error.mark.generation, message: error.message });
+  }
 }
 
 /** The deduplicating destination: no token, but a key that the next generation shares (D4). */
 async function reportPayment(run: ClaimedJob, step: "paid" | "payment-repeated"): Promise<void> {
   const { jobId, run: number, input } = run.job;
   const key = `${jobId}/${number}/pay`;
-  const answer = await post<PaymentAnswer>("/payment", JSON.parse(input), { "idempotency-key": key });
-  await report({ step, outcome: answer.outcome, generation: run.token.generation, receipt: answer.answer });
-}
-
-async function post<T>(path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> {
-  const response = await fetch(destination + path, { method: "POST", body: JSON.stringify(body), headers });
-  if (response.status !== 200 && response.status !== 412) throw new Error(await response.text());
-  return (await response.json()) as T;
+  const response = await fetch(`${part.account.service}/payment`, {
+    method: "POST",
+    body: input,
+    headers: { "idempotency-key": key },
+  });
+  if (!response.ok) throw new Error(await response.text());
+  const { outcome, answer } = (await response.json()) as PaymentAnswer;
+  await report({ step, outcome, generation: run.token.generation, receipt: answer });
 }
 
 function report(message: Report): Promise<void> {
@@ -171,6 +184,7 @@ process.once("disconnect", onOrphaned);
 process.on("SIGINT", () => {});
 
 await (who === "A" ? playA() : playB());
+await account.close();
 await store.close();
 process.off("disconnect", onOrphaned);
 process.disconnect?.();

@@ -1,6 +1,7 @@
 /** What the processes of the demo tell its narrator. */
 
 import type { StoreLocation } from "../store-url.ts";
+import type { AccountPlace } from "./accounts/account.ts";
 
 export type Who = "A" | "B";
 
@@ -28,6 +29,8 @@ export interface Report {
   readonly previous?: { readonly generation: number; readonly endedAgoMs: number };
   /** Why the store refused. */
   readonly reason?: string;
+  /** In the destination's own words, when it refused. */
+  readonly message?: string;
   /** How long a frozen process was away, by its own clock. */
   readonly awayMs?: number;
   /** The payment provider's answer. */
@@ -37,6 +40,7 @@ export interface Report {
 /** The story's constants. Short, so that the reader waits for one lease only; everything else is immediate. */
 export const LEASE_MS = 1_500;
 export const JOB = "credit-account";
+export const CENTS = 1_999;
 /** The first claim of the story itself has the number after these; they are 1 to 6 in a store without a raised floor. */
 export const EARLIER_GENERATIONS = 6;
 
@@ -45,7 +49,7 @@ export interface PlayerArguments {
   readonly store: StoreLocation;
   /** The demo's own: other jobs of the store are none of its business. */
   readonly queue: string;
-  readonly destination: string;
+  readonly account: AccountPlace;
   /** B only: the process to wake should the narrator be killed while A is frozen. */
   readonly wakePid?: number;
 }

@@ -3,15 +3,18 @@
  * that expires while its owner is frozen.
  */
 
+import { join } from "node:path";
 import type { World } from "../../clock/world.ts";
+import type { ProbeResult } from "../../destinations/destination.ts";
 import { type JobId, jobLine } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { Store } from "../../stores/store.ts";
 import type { StoreLocation } from "../store-url.ts";
+import type { Account, AccountPlace, Entry, OpenAccount } from "./accounts/account.ts";
 import type { Cast } from "./cast.ts";
-import type { Decision, DestinationFacts } from "./destination-process.ts";
-import { EARLIER_GENERATIONS, JOB, LEASE_MS, type Report, type Who } from "./report.ts";
+import { type Check, checksOf } from "./checks.ts";
+import { CENTS, EARLIER_GENERATIONS, JOB, LEASE_MS, type Report, type Who } from "./report.ts";
 
 export interface Told {
   /** Since the beginning, ms. */
@@ -22,35 +25,50 @@ export interface Told {
   readonly refused: boolean;
 }
 
-export interface Check {
-  readonly what: string;
-  readonly ok: boolean;
-  /** What was seen instead. */
-  readonly seen: string;
-}
-
 export interface Story {
   readonly job: JobRecord;
   readonly journal: readonly JournalEntry[];
-  /** The fenced destination's own log. */
-  readonly decisions: readonly Decision[];
+  readonly destination: Destination;
   readonly checks: readonly Check[];
+}
+
+/** The account: what it is, how it was proven, and what it holds in the end. */
+export interface Destination {
+  readonly kind: string;
+  readonly level: string;
+  readonly probe: ProbeResult;
+  /** What it said to A's late write. */
+  readonly refusal: string | null;
+  readonly entries: readonly Entry[];
 }
 
 export interface Stage {
   readonly store: Store;
   /** Where its players find the same store. */
   readonly location: StoreLocation;
-  readonly destinationPath: string;
+  /** Of the account, but for the address of the demo's service. */
+  readonly place: Omit<AccountPlace, "service">;
+  readonly openAccount: OpenAccount;
   readonly cast: Cast;
   readonly world: World;
   tell(told: Told): void;
 }
 
 const CALL = { timeoutMs: 5_000 };
-const CENTS = 1_999;
 
 export async function play(stage: Stage): Promise<Story> {
+  const service = await stage.cast.startService(join(stage.place.folder, "service.db"));
+  const place: AccountPlace = { ...stage.place, service };
+  const account = await stage.openAccount(place);
+  try {
+    return await playWith(account, place, stage);
+  } finally {
+    await account.remove?.();
+    await account.close();
+  }
+}
+
+async function playWith(account: Account, place: AccountPlace, stage: Stage): Promise<Story> {
   const { store, cast, world } = stage;
   const beganMs = world.clock.monotonicMs();
   const say = (who: Told["who"], text: string, refused = false): void =>
@@ -60,10 +78,15 @@ export async function play(stage: Stage): Promise<Story> {
   const queue = `${JOB}-${jobId}`;
   await enqueueJob(store, jobId, queue);
   say("job", `${jobId} is enqueued: credit account 42 with ${CENTS} cents, lease ${LEASE_MS} ms.`);
-  const destination = await cast.startDestination(stage.destinationPath);
-  const place = { store: stage.location, queue, destination };
+  const { level } = account.destination;
+  const probe = await account.destination.probe();
+  const proof = probe.isProven
+    ? "a stale write on a line of its own was refused"
+    : `not proven, ${probe.why}`;
+  say("demo", `The account is behind leasehold/destinations/${place.kind}: ${level}; ${proof}.`);
+  const scene = { store: stage.location, queue, account: place };
 
-  const a = cast.startPlayer({ who: "A", ...place });
+  const a = cast.startPlayer({ who: "A", ...scene });
   const { generation: last } = await a.hear("given-back");
   const first = last - EARLIER_GENERATIONS + 1;
   say("A", `claims the job and gives it back ${EARLIER_GENERATIONS} times: generations ${first} to ${last}.`);
@@ -77,7 +100,7 @@ export async function play(stage: Stage): Promise<Story> {
   await a.hear("freezing");
   say("A", "is about to write to the account, and is frozen (SIGSTOP). It does not know.");
 
-  const b = cast.startPlayer({ who: "B", ...place, wakePid: a.pid });
+  const b = cast.startPlayer({ who: "B", ...scene, wakePid: a.pid });
   const bClaim = await b.hear("claimed");
   const { previous } = bClaim;
   say(
@@ -87,7 +110,7 @@ export async function play(stage: Stage): Promise<Story> {
   const bPayment = await b.hear("payment-repeated");
   say("B", `asks the payment provider with the same key: ${answered(bPayment)}, ${bPayment.receipt}.`);
   const bWrite = await b.hear("write");
-  say("B", `writes to the account, which is fenced: ${bWrite.outcome}; its mark is ${bWrite.current} now.`);
+  say("B", `writes to the account, which is fenced: ${bWrite.outcome}.`);
   await b.hear("waiting");
 
   process.kill(a.pid, "SIGCONT");
@@ -114,49 +137,22 @@ export async function play(stage: Stage): Promise<Story> {
   const [job] = await store.get([jobId], CALL);
   if (job === undefined) throw new Error(`The job ${jobId} is not in the store.`);
   const journal = await store.journal(jobLine(jobId), CALL);
-  const facts = (await (await fetch(`${destination}/facts`)).json()) as DestinationFacts;
-  const ofA = last + 1;
-  const ofB = last + 2;
-  const isRefused = (report: Report, outcome: string): boolean =>
-    report.outcome === outcome && report.generation === ofA && report.current === ofB;
-  const journalHas = (operation: string): boolean =>
-    journal.some(
-      (entry) =>
-        entry.kind === "refused" &&
-        entry.operation === operation &&
-        entry.generation === ofA &&
-        entry.current === ofB,
-    );
-  const checks = [
-    check(`A holds generation ${ofA}`, aClaim.generation === ofA, aClaim.generation),
-    check(`B holds generation ${ofB}`, bClaim.generation === ofB, bClaim.generation),
-    check("A's renewal was refused as stale", isRefused(renewal, "stale"), renewal),
-    check("A's completion was refused as stale", isRefused(completion, "stale"), completion),
-    check(`A's write was refused, because ${ofA} < ${ofB}`, isRefused(write, "refused"), write),
-    check(
-      "A's repeated payment was answered from the first one's record",
-      repeated.outcome === "replayed" && repeated.receipt === aPayment.receipt,
-      repeated,
-    ),
-    check(
-      "B completed the job, which ended once",
-      bCompletion.outcome === "applied" && job.state === "completed" && job.result === JSON.stringify("B"),
-      job.state,
-    ),
-    check(
-      "each effect happened once: one write to the account, one payment",
-      facts.balanceCents === CENTS && decided(facts, "applied") === 1 && facts.payments === 1,
-      facts,
-    ),
-    check(
-      "the journal has both refusals with both generations, and one end",
-      journalHas("renew") &&
-        journalHas("complete") &&
-        journal.filter(({ kind }) => kind === "completed").length === 1,
-      journal.map(({ kind }) => kind).join(" "),
-    ),
-  ];
-  return { job, journal, decisions: facts.decisions, checks };
+  const { payments } = (await (await fetch(`${place.service}/facts`)).json()) as { payments: number };
+  const entries = await account.entries();
+  const checks = checksOf({
+    ofA: last + 1,
+    ofB: last + 2,
+    claims: { a: aClaim.generation, b: bClaim.generation },
+    probe,
+    a: { renewal, completion, write, repeated, receipt: aPayment.receipt },
+    bCompletion,
+    job,
+    journal,
+    entries,
+    payments,
+  });
+  const destination = { kind: place.kind, level, probe, refusal: write.message ?? null, entries };
+  return { job, journal, destination, checks };
 }
 
 async function enqueueJob(store: Store, jobId: JobId, queue: string): Promise<void> {
@@ -189,15 +185,7 @@ function answered(report: Report): string {
 function refusalText(what: string, report: Report): string {
   if (report.outcome === "applied") return `${what} APPLIED, with generation ${report.generation}!`;
   if (report.outcome === "refused")
-    return `${what} refused, because ${report.generation} < ${report.current}.`;
+    return `${what} refused, because ${report.generation} < ${report.current}: ${report.message}`;
   const reason = report.reason === undefined ? "" : ` (${report.reason})`;
   return `${what} refused as ${report.outcome}${reason}: generation ${report.generation}, the current one is ${report.current}.`;
-}
-
-function decided(facts: DestinationFacts, outcome: Decision["outcome"]): number {
-  return facts.decisions.filter((decision) => decision.outcome === outcome).length;
-}
-
-function check(what: string, ok: boolean, seen: unknown): Check {
-  return { what, ok, seen: typeof seen === "string" ? seen : JSON.stringify(seen) };
 }

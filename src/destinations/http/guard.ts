@@ -4,8 +4,11 @@ import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../../errors.ts";
 import type { EffectLease, EffectOptions, Guard } from "../destination.ts";
 import { effectKey } from "../effect.ts";
+import type { GuardPool } from "../postgres/index.ts";
+import type { GuardDatabase, GuardTx } from "../sqlite/index.ts";
 import { type Answer, answerOf, responseOf } from "./answer.ts";
 import { boundedBody } from "./body.ts";
+import { guardOn } from "./guard-on.ts";
 import {
   isProbe,
   KEY_HEADER,
@@ -20,13 +23,24 @@ import { problem, problemOf } from "./problems.ts";
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 
-export interface HttpGuardOptions<Tx> {
-  /** Where marks and answers stand: beside the data that `handle` writes, such as the guard of its database. */
-  readonly guard: Guard<Tx>;
+export interface HttpGuardSettings {
   /** Answers requests without a token. Left out: they are refused with 428. */
   readonly unfenced?: (request: Request) => Promise<Response> | Response;
   /** The longest body of a request in bytes; default 1 MiB. A longer one is refused with 413. */
   readonly maxBodyBytes?: number;
+}
+
+export interface HttpGuardOptions<Tx> extends HttpGuardSettings {
+  /** Where marks and answers stand: beside the data that `handle` writes, such as the guard of its database. */
+  readonly guard: Guard<Tx>;
+}
+
+export interface HttpDatabaseOptions extends HttpGuardSettings {
+  /**
+   * Instead of `guard`: the database with the data that `handle` writes, whose kit's guard is made with its defaults. An
+   * open handle on a SQLite file (`node:sqlite`'s `DatabaseSync` or one alike), or a `pg.Pool`.
+   */
+  readonly database: GuardDatabase | GuardPool;
 }
 
 /**
@@ -46,9 +60,14 @@ export type GuardedHttp<Tx> = (request: Request, handle: HttpHandle<Tx>) => Prom
  * part of an answer. What `handle` throws is thrown.
  *
  * The token is no password: whoever may call the service may show any.
+ *
+ * @throws {InvalidArgumentError} a limit that is no number of bytes, or a database that is none
  */
-export function httpGuard<Tx>({ guard, unfenced, maxBodyBytes }: HttpGuardOptions<Tx>): GuardedHttp<Tx> {
-  const limit = maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+export function httpGuard(options: HttpDatabaseOptions): GuardedHttp<GuardTx>;
+export function httpGuard<Tx>(options: HttpGuardOptions<Tx>): GuardedHttp<Tx>;
+export function httpGuard(options: HttpDatabaseOptions | HttpGuardOptions<GuardTx>): GuardedHttp<GuardTx> {
+  const guard = "database" in options ? guardOn(options.database) : options.guard;
+  const { unfenced, maxBodyBytes: limit = DEFAULT_MAX_BODY_BYTES } = options;
   if (!Number.isSafeInteger(limit) || limit < 0) {
     throw new InvalidArgumentError("maxBodyBytes", limit, "a whole number of bytes");
   }

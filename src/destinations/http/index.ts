@@ -8,8 +8,17 @@ export type {
   Guard,
   ProbeResult,
 } from "../destination.ts";
+export type { GuardPool } from "../postgres/index.ts";
 export { EffectMismatchError, EffectRunningError, PrunedLineError, StaleTokenError } from "../refusals.ts";
-export { type GuardedHttp, type HttpGuardOptions, type HttpHandle, httpGuard } from "./guard.ts";
+export type { GuardDatabase, GuardTx } from "../sqlite/index.ts";
+export {
+  type GuardedHttp,
+  type HttpDatabaseOptions,
+  type HttpGuardOptions,
+  type HttpGuardSettings,
+  type HttpHandle,
+  httpGuard,
+} from "./guard.ts";
 export {
   type HttpDestination,
   type HttpDestinationOptions,

@@ -9,14 +9,15 @@ import {
   type Line,
   owner,
 } from "../../protocol/identity.ts";
-import { executorOf, notOpen } from "../../transactions/postgres.ts";
+import { executorOf } from "../../transactions/postgres.ts";
 import { answerText, fromText, type KeptAnswer, replayed } from "../answer.ts";
 import { checkLease } from "../check-lease.ts";
-import type { EffectLease, EffectOptions, ProbeResult } from "../destination.ts";
-import { effectKey } from "../effect.ts";
+import type { AdmittedStep, EffectLease, EffectOptions, ProbeResult, StepOptions } from "../destination.ts";
+import { effectKey, stepKey } from "../effect.ts";
 import { probe } from "../probe.ts";
 import { DEFAULT_PRUNE_LIMIT, type Pruned } from "../pruned.ts";
 import { loadStatements, loadText } from "../statements.ts";
+import { CallersTransaction } from "./callers-transaction.ts";
 import type { PostgresGuard } from "./index.ts";
 import { refused } from "./refused.ts";
 import type { GuardTx, Transactions } from "./transactions.ts";
@@ -68,16 +69,19 @@ export class Guard implements PostgresGuard {
     }
   }
 
-  async admitIn(tx: unknown, lease: EffectLease): Promise<void> {
-    const run = executorOf(tx);
+  admitIn(tx: unknown, lease: EffectLease): Promise<void>;
+  admitIn<Answer>(
+    tx: unknown,
+    lease: EffectLease,
+    effect: StepOptions,
+  ): Promise<AdmittedStep<Answer, Promise<Answer>>>;
+  async admitIn(tx: unknown, lease: EffectLease, effect?: StepOptions): Promise<unknown> {
+    const theirs = new CallersTransaction(executorOf(tx), this.#statement);
     const token = checkLease(lease);
+    const key = effect === undefined ? undefined : stepKey(lease, effect);
     await this.#whenReady();
-    const params = [token.line, String(token.generation), token.owner];
-    const [first] = await run(this.#statement("admit in"), params).catch((error: unknown) => {
-      throw refused(error, token);
-    });
-    const [second] = await run(this.#statement("is still the transaction"), [String(first?.["id"])]);
-    if (second?.["same"] !== true) throw notOpen();
+    await theirs.admit(token);
+    return key === undefined ? undefined : theirs.admitStep(key);
   }
 
   async advance(lease: EffectLease): Promise<void> {

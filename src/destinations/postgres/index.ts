@@ -1,13 +1,20 @@
 import { systemWorld } from "../../clock/system.ts";
 import type { JobId } from "../../protocol/identity.ts";
-import type { Guard as AnyGuard, EffectLease } from "../destination.ts";
+import type { AdmittedStep, Guard as AnyGuard, EffectLease, StepOptions } from "../destination.ts";
 import type { Pruned } from "../pruned.ts";
 import { openPool } from "./driver.ts";
 import { Guard } from "./guard.ts";
 import { checkOptions, type PostgresGuardOptions } from "./options.ts";
 import { type GuardTx, Transactions } from "./transactions.ts";
 
-export type { DestinationLevel, EffectLease, EffectOptions, ProbeResult } from "../destination.ts";
+export type {
+  AdmittedStep,
+  DestinationLevel,
+  EffectLease,
+  EffectOptions,
+  ProbeResult,
+  StepOptions,
+} from "../destination.ts";
 export type { Pruned } from "../pruned.ts";
 export { EffectMismatchError, EffectRunningError, PrunedLineError, StaleTokenError } from "../refusals.ts";
 export type { GuardClient, GuardPool } from "./driver.ts";
@@ -20,13 +27,20 @@ export interface PostgresGuard extends AnyGuard<GuardTx> {
   /**
    * Admits the token and raises the mark in a transaction that the caller has opened on this database and commits
    * itself: what it writes there from now on is guarded. Of `pg`, postgres.js, Kysely, Drizzle, Knex, TypeORM, or
-   * whatever answers `query(text, params)` with `{ rows }`. Fenced, not deduplicated. The line stays locked until the
-   * transaction ends.
+   * whatever answers `query(text, params)` with `{ rows }`. Fenced, and with a step deduplicated. The line, and the step,
+   * stay locked until the transaction ends.
    *
+   * @returns with a step: whether its effect is to be made (D4)
    * @throws {StaleTokenError} the transaction has failed: roll it back, as with any other error of this call
-   * @throws {InvalidTransactionError} `tx` is no open transaction
+   * @throws {PrunedLineError | EffectMismatchError}
+   * @throws {InvalidTransactionError} `tx` is no open transaction; from `keep`: it is over
    */
   admitIn(tx: unknown, lease: EffectLease): Promise<void>;
+  admitIn<Answer = unknown>(
+    tx: unknown,
+    lease: EffectLease,
+    effect: StepOptions,
+  ): Promise<AdmittedStep<Answer, Promise<Answer>>>;
   /**
    * Gives up the marks and answers of jobs below `below` (D7), at most `limit` of each. From then on a token of such a
    * job is refused. `below` is not above the oldest job that is unfinished, or may be enqueued or retried yet; so it is

@@ -4,10 +4,11 @@ import type { Mark } from "../../protocol/destination-rule.ts";
 import { type JobId, jobId, type Line } from "../../protocol/identity.ts";
 import { answerText, fromText, replayed } from "../answer.ts";
 import { checkLease } from "../check-lease.ts";
-import type { EffectLease, EffectOptions, ProbeResult } from "../destination.ts";
-import { effectKey } from "../effect.ts";
+import type { AdmittedStep, EffectLease, EffectOptions, ProbeResult, StepOptions } from "../destination.ts";
+import { effectKey, stepKey } from "../effect.ts";
 import { probe } from "../probe.ts";
 import { DEFAULT_PRUNE_LIMIT, type Pruned } from "../pruned.ts";
+import { admitStep } from "./admit-step.ts";
 import type { GuardDatabase } from "./database.ts";
 import type { SqliteGuard } from "./index.ts";
 import { Tables } from "./tables.ts";
@@ -48,8 +49,19 @@ export class Guard implements SqliteGuard {
     });
   }
 
-  admitIn(database: GuardDatabase, lease: EffectLease): void {
+  admitIn(database: GuardDatabase, lease: EffectLease): void;
+  admitIn<Answer>(
+    database: GuardDatabase,
+    lease: EffectLease,
+    effect: StepOptions,
+  ): AdmittedStep<Answer, Answer>;
+  admitIn<Answer>(
+    database: GuardDatabase,
+    lease: EffectLease,
+    effect?: StepOptions,
+  ): AdmittedStep<Answer, Answer> | undefined {
     const token = checkLease(lease);
+    const key = effect === undefined ? undefined : stepKey(lease, effect);
     if (database.isTransaction === false) {
       throw new InvalidTransactionError("The handle has no open transaction.", {
         next: `Begin one with exec("begin immediate"), and commit it yourself.`,
@@ -59,6 +71,7 @@ export class Guard implements SqliteGuard {
     this.#tablesOf.set(database, tables);
     if (!this.#isMigrated) tables.migrate();
     tables.admit(token);
+    return key === undefined ? undefined : admitStep(database, tables, key);
   }
 
   async advance(lease: EffectLease): Promise<void> {

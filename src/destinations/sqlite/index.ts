@@ -2,13 +2,20 @@ import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
 import { InvalidArgumentError } from "../../errors.ts";
 import type { JobId } from "../../protocol/identity.ts";
-import type { Guard as AnyGuard, EffectLease } from "../destination.ts";
+import type { AdmittedStep, Guard as AnyGuard, EffectLease, StepOptions } from "../destination.ts";
 import type { Pruned } from "../pruned.ts";
 import type { GuardDatabase } from "./database.ts";
 import { Guard } from "./guard.ts";
 import type { GuardTx } from "./turns.ts";
 
-export type { DestinationLevel, EffectLease, EffectOptions, ProbeResult } from "../destination.ts";
+export type {
+  AdmittedStep,
+  DestinationLevel,
+  EffectLease,
+  EffectOptions,
+  ProbeResult,
+  StepOptions,
+} from "../destination.ts";
 export type { Pruned } from "../pruned.ts";
 export { EffectMismatchError, EffectRunningError, PrunedLineError, StaleTokenError } from "../refusals.ts";
 export type { GuardDatabase, GuardStatement } from "./database.ts";
@@ -28,13 +35,19 @@ export interface SqliteGuard extends AnyGuard<GuardTx> {
   migrate(): Promise<void>;
   /**
    * Admits the token and raises the mark in a transaction that the caller has opened on `database`, the guard's handle or
-   * another one on the same file, and commits itself: what it writes there from now on is guarded. Fenced, not
+   * another one on the same file, and commits itself: what it writes there from now on is guarded. Fenced, and with a step
    * deduplicated; as durable as the caller's commit.
    *
-   * @throws {StaleTokenError | PrunedLineError} roll the transaction back
-   * @throws {InvalidTransactionError} there is no open transaction
+   * @returns with a step: whether its effect is to be made (D4)
+   * @throws {StaleTokenError | PrunedLineError | EffectMismatchError} roll the transaction back
+   * @throws {InvalidTransactionError} there is no open transaction; from `keep`: it is over
    */
   admitIn(database: GuardDatabase, lease: EffectLease): void;
+  admitIn<Answer = unknown>(
+    database: GuardDatabase,
+    lease: EffectLease,
+    effect: StepOptions,
+  ): AdmittedStep<Answer, Answer>;
   /**
    * Gives up the marks and answers of jobs below `below` (D7), at most `limit` of each. From then on a token of such a
    * job is refused. `below` is not above the oldest job that is unfinished, or may be enqueued or retried yet; so it is

@@ -59,6 +59,16 @@ export class Tables {
     this.#statement("keep answer").run({ key, request, answer });
   }
 
+  /** @returns false when an effect was made under the key before */
+  reserve({ key, request }: EffectKey, answer: string): boolean {
+    return Number(this.#statement("reserve key").run({ key, request, answer }).changes) === 1;
+  }
+
+  /** @returns false when the key is not reserved: whoever did has rolled back */
+  replace({ key }: EffectKey, answer: string): boolean {
+    return Number(this.#statement("replace answer").run({ key, answer }).changes) === 1;
+  }
+
   prune(below: string, limit: number): { marks: number; answers: number } {
     this.#statement("raise pruned below").run({ below });
     const marks = Number(this.#statement("prune marks").run({ limit }).changes);

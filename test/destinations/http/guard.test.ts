@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { writeKey, writeToken } from "../../../src/destinations/http/headers.ts";
 import {
   EffectRunningError,
@@ -6,7 +7,8 @@ import {
   httpGuard,
   StaleTokenError,
 } from "../../../src/destinations/http/index.ts";
-import { StoreBusyError } from "../../../src/errors.ts";
+import { InvalidArgumentError, StoreBusyError } from "../../../src/errors.ts";
+import { openDatabase } from "../../../src/stores/sqlite/index.ts";
 import { type MemoryTx, memoryGuard } from "../../support/memory-guard.ts";
 import { leaseOf } from "./world.ts";
 
@@ -208,3 +210,35 @@ async function seen(response: Response): Promise<{ status: number; headers: unkn
   const body = Buffer.from(await response.arrayBuffer()).toString("latin1");
   return { status: response.status, headers: [...response.headers], body };
 }
+
+describe("httpGuard on a database", () => {
+  it("makes that kit's guard: mark and effect are in the service's own file", async () => {
+    const database = await openDatabase(":memory:");
+    onTestFinished(() => database.close());
+    database.exec("create table charge (cents integer)");
+    const guarded = httpGuard({ database });
+    const send = (number: number) =>
+      guarded(
+        new Request("http://localhost/charges", {
+          method: "POST",
+          headers: { "Fencing-Token": writeToken({ token: leaseOf(number).token }) },
+        }),
+        async (_, tx) => {
+          await tx.query("insert into charge values ($1)", [number]);
+          return new Response(null, { status: 204 });
+        },
+      );
+    expect([(await send(8)).status, (await send(7)).status]).toEqual([204, 409]);
+    expect(database.prepare("select cents from charge").all()).toEqual([{ cents: 8 }]);
+    expect(database.prepare("select generation from leasehold_mark").all()).toEqual([{ generation: 8 }]);
+  });
+
+  it("takes a pool of pg's as well, and nothing that is neither", () => {
+    expect(httpGuard({ database: new pg.Pool() })).toBeTypeOf("function");
+    for (const database of ["postgres://user:secret@host/db", undefined, {}]) {
+      const making = () => httpGuard({ database: database as never });
+      expect(making).toThrow(InvalidArgumentError);
+      expect(making).not.toThrow("secret");
+    }
+  });
+});

@@ -19,6 +19,19 @@ values ($1::text, $2::text, $3::text)
 on conflict do nothing
 returning true as kept;
 
+-- name: reserve key    $1 key, $2 request, $3 answer
+-- Waits for another transaction that has the key. No row: its effect was made before.
+insert into {schema}.answer (key, request, answer)
+values ($1::text, $2::text, $3::text)
+on conflict (key) do nothing
+returning true as reserved;
+
+-- name: replace answer    $1 key, $2 answer, $3 the transaction's id
+-- Once that one is over, repeats may have been answered. The id is asked for in a subquery: once, before anything is written.
+update {schema}.answer set answer = $2::text
+ where key = $1::text and (select pg_current_xact_id_if_assigned())::text = $3::text
+returning true as kept;
+
 -- name: mark    $1 line
 select generation::text as generation, owner from {schema}.mark where line = $1::text;
 

@@ -21,6 +21,13 @@ select request, answer from leasehold_answer where key = :key;
 -- name: keep answer    :key, :request, :answer
 insert into leasehold_answer (key, request, answer) values (:key, :request, :answer);
 
+-- name: reserve key    :key, :request, :answer
+-- No change: the effect was made before.
+insert into leasehold_answer (key, request, answer) values (:key, :request, :answer) on conflict (key) do nothing;
+
+-- name: replace answer    :key, :answer
+update leasehold_answer set answer = :answer where key = :key;
+
 -- name: raise pruned below    :below
 update leasehold_guard set pruned_below = max(pruned_below, :below);
 

@@ -1,0 +1,22 @@
+import { httpDestination } from "../../../destinations/http/index.ts";
+import type { Account, AccountPlace, Entry } from "./account.ts";
+
+/** The demo's own service, in a process of its own: what it does with a request is in `../service-process.ts`. */
+export async function openHttp({ service }: AccountPlace): Promise<Account> {
+  const destination = httpDestination({ url: `${service}/account` });
+  return {
+    destination,
+    async credit(lease, cents) {
+      const entry: Entry = { generation: lease.token.generation, cents };
+      const response = await destination.fetch(lease, "", {
+        step: "credit",
+        request: { cents }, // the generation is another one each time
+        method: "POST",
+        body: JSON.stringify(entry),
+      });
+      if (!response.ok) throw new Error(await response.text());
+    },
+    entries: async () => (await (await fetch(`${service}/entries`)).json()) as Entry[],
+    close: async () => {},
+  };
+}

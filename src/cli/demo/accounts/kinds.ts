@@ -1,0 +1,48 @@
+/** The kinds of destination that the demo can be played with, and how `--destination` names them. */
+
+import { usageError } from "../../exit.ts";
+import type { Account, AccountPlace, OpenAccount } from "./account.ts";
+
+interface Kind {
+  /** For kinds that need a server: how its address begins, and how it looks. */
+  readonly server?: { readonly scheme: RegExp; readonly example: string };
+  /** Loaded when it is chosen. */
+  load(): Promise<OpenAccount>;
+}
+
+export type KindName = "sqlite" | "postgres" | "http" | "file";
+
+const KINDS: Readonly<Record<KindName, Kind>> = {
+  sqlite: { load: async () => (await import("./sqlite.ts")).openSqlite },
+  postgres: {
+    server: { scheme: /^postgres(ql)?:\/\//, example: "postgres://USER:PASSWORD@HOST:PORT/DATABASE" },
+    load: async () => (await import("./postgres.ts")).openPostgres,
+  },
+  http: { load: async () => (await import("./http.ts")).openHttp },
+  file: { load: async () => (await import("./file.ts")).openFile },
+};
+
+export type Choice = Pick<AccountPlace, "kind" | "address">;
+
+export const DEFAULT_DESTINATION: Choice = { kind: "sqlite", address: "" };
+
+const kinds = Object.entries(KINDS) as [KindName, Kind][];
+
+/** What `--destination` takes, for people. */
+export const CHOICES: string = kinds.map(([name, { server }]) => server?.example ?? name).join(", ");
+
+/** A kind, or for those that need a server its address. What was given is not repeated: it may hold a password. */
+export function destinationChoice(text: string): Choice {
+  for (const [kind, { server }] of kinds) {
+    if (server?.scheme.test(text)) return { kind, address: text };
+    if (text !== kind) continue;
+    if (server === undefined) return { kind, address: "" };
+    throw usageError(`--destination ${kind} needs a server. Give its address, ${server.example}.`);
+  }
+  throw usageError(`--destination: give one of ${CHOICES}.`);
+}
+
+export async function openAccount(place: AccountPlace): Promise<Account> {
+  const open = await KINDS[place.kind].load();
+  return open(place);
+}
