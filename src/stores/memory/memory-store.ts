@@ -34,6 +34,7 @@ import { acquireLease, deleteLease, releaseLease, renewLease } from "./named-lea
 import { cancelJob, deleteJob, pauseQueue, prune, raiseFloor, retryJob, revokeJob } from "./operating.ts";
 import { countsOf, pageOf } from "./reading.ts";
 import { healRun, outcomeOf, renewRun, settleRun, writeRun } from "./runs.ts";
+import type { MemoryState } from "./state.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import type { MemoryTransaction } from "./transaction.ts";
 
@@ -227,6 +228,16 @@ export class MemoryStore implements Store {
   /** What a transaction wrote with `put`, once it is committed. */
   value(key: string): unknown {
     return this.#keeper.state.values.get(key);
+  }
+
+  /** For tests: a copy of all that is committed. */
+  snapshot(): MemoryState {
+    return this.#keeper.snapshot();
+  }
+
+  /** For tests: loses what was committed since, as a promoted standby or a restored copy does. The floor is not raised. */
+  restore(snapshot: MemoryState): void {
+    this.#keeper.restore(snapshot);
   }
 
   /** For tests: changes a job behind the protocol's back, such as to move its lease into the past. */

@@ -38,6 +38,17 @@ export class StateKeeper {
     return this.#state;
   }
 
+  /** A copy of what is committed. */
+  snapshot(): MemoryState {
+    return draftOf(this.state);
+  }
+
+  /** What was committed since is lost, as in a server that was promoted before it had received it. */
+  restore(snapshot: MemoryState): void {
+    this.assertOpen();
+    this.#state = draftOf(snapshot);
+  }
+
   /** One write, over within its turn once it has the lock. `wakes`: it may have made something due. */
   async write<T>(
     operation: string,
