@@ -29,3 +29,9 @@ export type {
 } from "./destination-conformance/harness.ts";
 export { destinationChapters, destinationConformance } from "./destination-conformance/suite.ts";
 export { type Fault, type FaultPlan, type FaultyCall, faultStore } from "./fault-store.ts";
+export {
+  type LosableReply,
+  Rehearsal,
+  type RehearsalOptions,
+  type Rehearsed,
+} from "./rehearsal.ts";
