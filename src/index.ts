@@ -12,6 +12,7 @@ export type { JobView, StoredError } from "./client/job-view.ts";
 export { Leasehold, type LeaseholdOptions } from "./client/leasehold.ts";
 export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
+export type { Step, StepFunction, StepOptions, StepScope, StepView } from "./client/step.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
 export {
   EffectMismatchError,
@@ -21,6 +22,7 @@ export {
 } from "./destinations/refusals.ts";
 export {
   AlreadySettledError,
+  type BegunStep,
   ClosedError,
   type EndOfTrust,
   FinalError,
@@ -36,6 +38,8 @@ export {
   SchemaMismatchError,
   SchemaVersionError,
   StaleLeaseError,
+  StepRepeatedError,
+  StepUnknownError,
   StoreBusyError,
   StoreUnusableError,
   TransactionBodyError,
@@ -52,6 +56,7 @@ export type { EndReason, JobState } from "./protocol/job.ts";
 export type { JournalEntry, JournalKind } from "./protocol/journal.ts";
 export type { Gone, Refusal, Stale, StaleReason } from "./protocol/outcome.ts";
 export type { Backoff } from "./protocol/retry.ts";
+export type { StepResolved } from "./protocol/step.ts";
 export type { TrustState } from "./protocol/trust.ts";
 export type { ListFilter, QueueCounts, Store, Transaction, Tx } from "./stores/store.ts";
 export type { RunCounts, RunRef, WorkerEvents } from "./worker/events.ts";

@@ -1,4 +1,5 @@
 import type { RunContext as HandlerContext, Lease, RunningJob } from "../client/handler.ts";
+import type { Step } from "../client/step.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Previous } from "../protocol/claim.ts";
 import { effectScope, type JobId } from "../protocol/identity.ts";
@@ -7,6 +8,7 @@ import type { Tx } from "../stores/store.ts";
 import { completeRun } from "./complete.ts";
 import { LeaseView } from "./lease-view.ts";
 import type { Run } from "./run.ts";
+import { RunSteps, type StepArguments } from "./steps.ts";
 
 const MAX_LOG_LENGTH = 4_096;
 
@@ -41,6 +43,13 @@ export class RunContext implements HandlerContext {
 
   get signal(): AbortSignal {
     return this.#run.signal;
+  }
+
+  get step(): Step {
+    const run = this.#run;
+    run.steps ??= new RunSteps(run, this.lease);
+    const { steps } = run;
+    return ((name: string, ...rest: StepArguments) => steps.call(name, rest)) as Step;
   }
 
   get progress(): (value: unknown) => void {

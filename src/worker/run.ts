@@ -5,7 +5,7 @@ import { type EndOfTrust, LeaseEndedError } from "../errors.ts";
 import type { Fence } from "../protocol/identity.ts";
 import type { Refusal } from "../protocol/outcome.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
-import { storableJson } from "../protocol/storable.ts";
+import { resultText } from "../protocol/storable.ts";
 import type { Instant } from "../protocol/trust.ts";
 import type { ClaimedJob, Store } from "../stores/store.ts";
 import type { Emitter } from "./emitter.ts";
@@ -14,6 +14,8 @@ import { HeldLease, type LeaseHolder } from "./held-lease.ts";
 import { RunContext } from "./run-context.ts";
 import { endOfTrust, failureOf, type RunEnd, tellEnd } from "./run-end.ts";
 import type { RunWriter } from "./run-writer.ts";
+import type { StepWriter } from "./step-writer.ts";
+import type { RunSteps } from "./steps.ts";
 
 /** What all runs of a worker share. */
 export interface RunHost {
@@ -21,6 +23,7 @@ export interface RunHost {
   readonly store: Store;
   readonly events: Emitter<WorkerEvents>;
   readonly writer: RunWriter;
+  readonly steps: StepWriter;
   readonly callTimeoutMs: number;
   readonly maxResultBytes: number;
   /** After its signal a handler has so long before it is `stuck`. */
@@ -69,6 +72,8 @@ export class Run implements LeaseHolder {
   /** `job.complete` is under way. */
   completing: Promise<unknown> | undefined;
   refusal: Refusal | undefined;
+  /** Made when its handler asks for the first. */
+  steps: RunSteps | undefined;
   #abortedAtMs = 0;
   #controller: AbortController | undefined;
   /** What the handler threw, if `threw`; anything can be thrown, also undefined. */
@@ -132,6 +137,7 @@ export class Run implements LeaseHolder {
       this.threw = true;
       settlement = failureOf(this, thrown);
     }
+    if (this.steps !== undefined) settlement = await this.#withSteps(this.steps, settlement);
     this.settlement = settlement;
     this.phase = "settling";
     this.host.handlerEnded(this);
@@ -236,6 +242,15 @@ export class Run implements LeaseHolder {
       : resultText(value, this.host.maxResultBytes);
   }
 
+  /** A step that its handler did not wait for is still the run's: it is neither left alone nor its failure unheard. */
+  async #withSteps(steps: RunSteps, settlement: Settlement): Promise<Settlement> {
+    const late = await steps.ended();
+    if (late === undefined || this.threw || this.completed) return settlement;
+    this.thrown = late.error;
+    this.threw = true;
+    return failureOf(this, late.error);
+  }
+
   async #quiet(): Promise<void> {
     await this.completing?.catch(() => {});
     await this.host.writer.quiet(this);
@@ -271,8 +286,4 @@ export class Run implements LeaseHolder {
     tellEnd(this, how, answer);
     this.host.done(this, how);
   }
-}
-
-function resultText(value: unknown, maxBytes: number): string | null {
-  return value === undefined ? null : storableJson(value, "result", maxBytes);
 }

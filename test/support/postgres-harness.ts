@@ -77,7 +77,7 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
   };
 
   const empty = async (): Promise<void> => {
-    const tables = ["queue", "ended", "job", "history", "unique_key", "lease", "journal", "note"];
+    const tables = ["queue", "ended", "job", "history", "unique_key", "step", "lease", "journal", "note"];
     await query(`truncate ${tables.map((table) => `${schema}.${table}`).join(", ")} restart identity`);
     await query(`update ${schema}.store set epoch = 0, deleted_generation = 0`);
     emptied.set(url, [...(emptied.get(url) ?? []), schema]);

@@ -13,6 +13,7 @@ import { payloadsAndNames } from "./payloads-and-names.ts";
 import { renewChapter } from "./renew.ts";
 import { settleChapter } from "./settle.ts";
 import { staleOwners } from "./stale-owners.ts";
+import { stepsChapter } from "./steps.ts";
 import { uniqueKeys } from "./unique-keys.ts";
 
 /** The whole suite as data: for counting, and for runners of another kind. */
@@ -27,6 +28,7 @@ export const conformanceChapters: readonly Chapter[] = [
   cancelRevokeRetry,
   namedLeasesAndResources,
   uniqueKeys,
+  stepsChapter,
   callersTransaction,
   payloadsAndNames,
   limits,
