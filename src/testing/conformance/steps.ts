@@ -337,6 +337,7 @@ export const stepsChapter: Chapter = {
         const jobId = newId();
         const fence = await leased(world, { jobId, mayRepeat: true });
         await written(world, fence, "s", done());
+        assert.equal((await only(world, jobId)).step, "s");
         await settled(world, complete(fence));
         await removes(jobId);
         assert.deepEqual(await stepsOf(world, jobId, 1), []);
