@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { jobId } from "../../protocol/identity.ts";
 import { withLeasehold } from "../client.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { type StoreFlags, storeOptions } from "../options.ts";
@@ -22,12 +21,11 @@ export function resolveStep(program: Command): void {
 }
 
 async function run(id: string, step: string, flags: Flags): Promise<void> {
-  const parsed = jobId(id);
   const resolution = resolutionOf(flags);
   const answer = await withLeasehold(flags, { create: false }, (leasehold) =>
-    leasehold.resolveStep(parsed, step, resolution),
+    leasehold.resolveStep(id, step, resolution),
   );
-  if (flags.json) json({ jobId: parsed, step, ...answer });
+  if (flags.json) json({ jobId: id, step, ...answer });
   const name = JSON.stringify(step);
   if (answer.outcome === "conflict")
     throw new CliError(EXIT.refused, `${id}: ${name} stays as it is: ${answer.why}.`);
