@@ -13,6 +13,7 @@ export { Leasehold, type LeaseholdOptions } from "./client/leasehold.ts";
 export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
 export type { QueueLimitOptions } from "./client/queue-limit.ts";
+export type { Step, StepFunction, StepOptions, StepScope, StepView } from "./client/step.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
 export {
   EffectMismatchError,
@@ -22,6 +23,7 @@ export {
 } from "./destinations/refusals.ts";
 export {
   AlreadySettledError,
+  type BegunStep,
   ClosedError,
   type EndOfTrust,
   FinalError,
@@ -37,6 +39,8 @@ export {
   SchemaMismatchError,
   SchemaVersionError,
   StaleLeaseError,
+  StepRepeatedError,
+  StepUnknownError,
   StoreBusyError,
   StoreUnusableError,
   TransactionBodyError,
@@ -54,6 +58,7 @@ export type { JournalEntry, JournalKind } from "./protocol/journal.ts";
 export type { QueueLimit, RateLimit } from "./protocol/limit.ts";
 export type { Gone, Refusal, Stale, StaleReason } from "./protocol/outcome.ts";
 export type { Backoff } from "./protocol/retry.ts";
+export type { StepResolved } from "./protocol/step.ts";
 export type { TrustState } from "./protocol/trust.ts";
 export type { ListFilter, QueueCounts, Store, Transaction, Tx } from "./stores/store.ts";
 export type { RunCounts, RunRef, WorkerEvents } from "./worker/events.ts";

@@ -12,6 +12,7 @@ import { list } from "./commands/list.ts";
 import { migrate } from "./commands/migrate.ts";
 import { queues } from "./commands/queues.ts";
 import { raiseFloor } from "./commands/raise-floor.ts";
+import { resolveStep } from "./commands/resolve-step.ts";
 import { retry } from "./commands/retry.ts";
 import { revoke } from "./commands/revoke.ts";
 import { show } from "./commands/show.ts";
@@ -36,6 +37,7 @@ export function makeProgram(): Command {
     cancel,
     revoke,
     retry,
+    resolveStep,
     deleteJobs,
     queues,
     withLease,

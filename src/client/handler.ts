@@ -4,6 +4,7 @@ import type { Previous } from "../protocol/claim.ts";
 import type { FencingToken, JobId } from "../protocol/identity.ts";
 import type { TrustState } from "../protocol/trust.ts";
 import type { Tx } from "../stores/store.ts";
+import type { Step } from "./step.ts";
 
 /**
  * Temporary ownership. A paused process does not know that it has been replaced, so nothing here makes an effect safe:
@@ -74,5 +75,6 @@ export interface RunContext<Input = unknown> {
   readonly progress: (value: unknown) => void;
   /** Writes a line to the job's journal, in the same way; cut at 4 KiB. */
   readonly log: (text: string) => void;
-  // Durable steps (`step(name, fn)`) will stand here: a finished step is looked up instead of run, under D4's key.
+  /** A part of the work that a later attempt does not repeat once it is finished. */
+  readonly step: Step;
 }

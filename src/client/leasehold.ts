@@ -5,7 +5,8 @@ import type { ControlAnswer } from "../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../protocol/enqueue.ts";
 import type { FencingToken, JobId } from "../protocol/identity.ts";
 import type { JournalEntry } from "../protocol/journal.ts";
-import { checkMaxBytes, DEFAULT_MAX_INPUT_BYTES } from "../protocol/storable.ts";
+import { checkStepName, type StepResolution, type StepResolved } from "../protocol/step.ts";
+import { checkMaxBytes, DEFAULT_MAX_INPUT_BYTES, resultText } from "../protocol/storable.ts";
 import type { CallOptions, ListFilter, QueueCounts, Store, Transaction } from "../stores/store.ts";
 import { drained } from "../worker/drain.ts";
 import { Engine } from "../worker/engine.ts";
@@ -28,6 +29,7 @@ import { checkCount, checkName } from "./names.ts";
 import { idOf, JOB_OPTIONS, newJob } from "./new-job.ts";
 import { type QueueLimitOptions, queueLimit } from "./queue-limit.ts";
 import { Results } from "./results.ts";
+import { type StepView, stepView } from "./step.ts";
 
 export interface LeaseholdOptions {
   /** Where jobs and leases live; closed with this client. */
@@ -177,6 +179,15 @@ export class Leasehold {
     return this.store.counts(this.#call);
   }
 
+  /** The steps of a job's present run number, in the order in which they began; none for no job. */
+  async steps(job: JobRef): Promise<readonly StepView[]> {
+    this.#assertOpen();
+    const id = idOf(job);
+    const steps = await this.store.steps(id, "present", this.#call);
+    const [record] = await this.store.get([id], this.#call);
+    return record === undefined ? [] : steps.map((step) => stepView(record, step));
+  }
+
   /** What happened to the lease of a job (its id) or of any line (`lease:nightly-report`), oldest first. */
   async journal(jobOrLine: JobRef): Promise<readonly JournalEntry[]> {
     return this.store.journal(lineOf(jobOrLine), this.#call);
@@ -220,7 +231,28 @@ export class Leasehold {
     return this.#act(jobs, (ids) => this.store.retry(ids, options.again ?? false, this.#call));
   }
 
-  /** Removes the job and its history; never one that is leased. */
+  /**
+   * Says what became of a step that is unknown, or failed: done, with its result, or not done, so that the next attempt
+   * runs it. The job itself stays as it is: `retry` it then. Refused as `conflict` while the job is leased, and for a done step.
+   *
+   * @throws {UnstorableValueError} nothing was written
+   */
+  async resolveStep(
+    job: JobRef,
+    step: string,
+    resolution: { readonly done: true; readonly result?: unknown } | { readonly done: false },
+  ): Promise<StepResolved> {
+    this.#assertOpen();
+    checkStepName(step);
+    if (typeof resolution?.done !== "boolean")
+      throw new InvalidArgumentError("resolution", resolution, "{ done: true, result } or { done: false }");
+    const found: StepResolution = resolution.done
+      ? { done: true, result: resultText(resolution.result, this.#maxInputBytes) }
+      : { done: false };
+    return this.store.resolveStep(idOf(job), step, found, this.#call);
+  }
+
+  /** Removes the job with its history and steps; never one that is leased. */
   delete<Refs extends JobRef | readonly JobRef[]>(jobs: Refs): Promise<Each<Refs, ControlAnswer>> {
     return this.#act(jobs, (ids) => this.store.delete(ids, this.#call));
   }

@@ -2,11 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../errors.ts";
+import { checkStepName } from "../protocol/step.ts";
 import type { EffectLease, EffectOptions } from "./destination.ts";
-
-const LONGEST_STEP = 200;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /** What is stored of an effect beside its answer. */
 export interface EffectKey {
@@ -22,7 +19,7 @@ export interface EffectKey {
  */
 export function effectKey(lease: EffectLease, { step, request }: EffectOptions): EffectKey | undefined {
   if (step === undefined) return undefined;
-  if (!isStep(step)) notAStep(step);
+  checkStepName(step);
   if (lease.effectScope === null) {
     throw new InvalidArgumentError(
       "step",
@@ -35,17 +32,9 @@ export function effectKey(lease: EffectLease, { step, request }: EffectOptions):
 
 /** The same where a step has to be given. */
 export function stepKey(lease: EffectLease, effect: EffectOptions): EffectKey {
-  return effectKey(lease, effect) ?? notAStep(effect.step);
-}
-
-function notAStep(step: unknown): never {
-  throw new InvalidArgumentError("step", step, "a name of 1 to 200 characters without control characters");
-}
-
-/** Half a surrogate pair would become another letter on its way, and two steps one key. */
-function isStep(step: unknown): boolean {
-  if (typeof step !== "string" || step.length === 0 || step.length > LONGEST_STEP) return false;
-  return !CONTROL.test(step) && step.isWellFormed();
+  const key = effectKey(lease, effect);
+  if (key === undefined) checkStepName(effect.step);
+  return key as EffectKey;
 }
 
 /** Of the canonical JSON: members in the order of their names. */

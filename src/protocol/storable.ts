@@ -41,6 +41,11 @@ export function storableJson(value: unknown, root: string, maxBytes: number): st
   return text;
 }
 
+/** The same for what a handler or a step returned; null for nothing. */
+export function resultText(value: unknown, maxBytes: number, root = "result"): string | null {
+  return value === undefined ? null : storableJson(value, root, maxBytes);
+}
+
 /** @throws {InvalidArgumentError} unless `bytes` is a usable limit */
 export function checkMaxBytes(bytes: number): void {
   if (!Number.isSafeInteger(bytes) || bytes < 1)

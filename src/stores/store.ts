@@ -21,6 +21,7 @@ import type { NamedLease, NamedLeaseRefusal } from "../protocol/named-lease.ts";
 import type { Busy, Refusal } from "../protocol/outcome.ts";
 import type { Renewed } from "../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
+import type { StepConflict, StepRecord, StepResolution, StepResolved, StepWrite } from "../protocol/step.ts";
 
 export interface CallOptions {
   /** The call's own deadline, ms from now by this process's clock. */
@@ -78,11 +79,15 @@ export interface Claimed {
 /** What a run may write besides its end, under the same condition. */
 export type RunWrite =
   | { readonly fence: Fence /** JSON text. */; readonly progress: string }
-  | { readonly fence: Fence; readonly log: string };
+  | { readonly fence: Fence; readonly log: string }
+  | StepWrite;
 
 export interface RunWritten {
   readonly outcome: "applied";
 }
+
+/** `already` and `conflict` are answers to steps alone: the record is there, by this write or by another. */
+export type RunWriteAnswer = RunWritten | StepConflict | Refusal | Busy;
 
 /** What `outcome(fence)` found (C11); it writes nothing. */
 export type FenceOutcome =
@@ -195,8 +200,8 @@ export interface Store extends RenewalStore {
    */
   completeWith(fence: Fence, body: (tx: Tx) => Promise<string | null>, options: CallOptions): Promise<void>;
 
-  /** Progress and logs (C8's last sentence). */
-  write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly (RunWritten | Refusal | Busy)[]>;
+  /** Progress, logs and steps (C8's last sentence). */
+  write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly RunWriteAnswer[]>;
 
   /** C11: what became of the fence. */
   outcome(fence: Fence, options: CallOptions): Promise<FenceOutcome>;
@@ -212,8 +217,18 @@ export interface Store extends RenewalStore {
     options: CallOptions,
   ): Promise<readonly (ControlAnswer & { readonly token?: FencingToken })[]>;
   retry(ids: readonly JobId[], again: boolean, options: CallOptions): Promise<readonly ControlAnswer[]>;
+  /** What an operator has found out about a step of the present run; never of a leased job. */
+  resolveStep(
+    id: JobId,
+    step: string,
+    resolution: StepResolution,
+    options: CallOptions,
+  ): Promise<StepResolved>;
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]>;
-  /** Removes ended jobs older than the given ages (store time), at most `limit`, and unheld leases as old; how many jobs went. */
+  /**
+   * Removes ended jobs older than the given ages (store time) with their steps, at most `limit` and fewer when they have
+   * very many, and unheld leases as old; how many jobs went.
+   */
   prune(
     ages: { readonly completedMs: number; readonly failedMs: number },
     limit: number,
@@ -241,6 +256,8 @@ export interface Store extends RenewalStore {
     options: CallOptions,
   ): Promise<Page>;
   counts(options: CallOptions): Promise<readonly QueueCounts[]>;
+  /** Those of one run number, or of the job's present one, in the order in which they began; none for no job. */
+  steps(id: JobId, run: number | "present", options: CallOptions): Promise<readonly StepRecord[]>;
   /** Oldest first. */
   journal(line: string, options: CallOptions): Promise<readonly JournalEntry[]>;
   /** Store time, for display only (T4). */

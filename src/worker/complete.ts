@@ -8,8 +8,8 @@ import {
 import { jobLine } from "../protocol/identity.ts";
 import type { Refusal } from "../protocol/outcome.ts";
 import type { Tx } from "../stores/store.ts";
-import { instant } from "./held-lease.ts";
 import type { Run } from "./run.ts";
+import { isAskedAgain } from "./while-trusted.ts";
 
 const AGAIN_MS = 20;
 
@@ -48,9 +48,7 @@ async function complete<Result>(run: Run, body: (tx: Tx) => Promise<Result> | Re
     } catch (error) {
       if (error instanceof UnknownOutcomeError) unknown ??= error;
       const again = error instanceof UnknownOutcomeError || error instanceof StoreBusyError;
-      if (again && run.lease.stateAt(instant(world.clock)) !== "ended" && run.refusal === undefined) {
-        continue;
-      }
+      if (isAskedAgain(run, error)) continue;
       // A later call that certainly wrote nothing says nothing of the one without an answer.
       if (again && unknown !== undefined) throw unknown;
       if (error instanceof StaleLeaseError || error instanceof GoneError) await markRefused(run);

@@ -21,6 +21,7 @@ import type { RunEnd } from "./run-end.ts";
 import { RunWriter } from "./run-writer.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { Settler } from "./settler.ts";
+import { StepWriter } from "./step-writer.ts";
 import { Ticker } from "./ticker.ts";
 
 /** Outcomes that may be unconfirmed before nothing more is claimed. */
@@ -36,6 +37,7 @@ export class Engine implements RunHost, ClaimerHost {
   readonly owner: Owner;
   readonly events: Emitter<WorkerEvents>;
   readonly writer: RunWriter;
+  readonly steps: StepWriter;
   readonly callTimeoutMs: number;
   readonly maxResultBytes: number;
   readonly graceMs: number;
@@ -101,6 +103,7 @@ export class Engine implements RunHost, ClaimerHost {
     const { renewer, maxBlockedMs, callTimeoutMs } = settings;
     this.#slots = new QueueSlots({ world, store, log, renewer, maxBlockedMs, callTimeoutMs });
     this.writer = new RunWriter(world, store, settings.callTimeoutMs, log);
+    this.steps = new StepWriter(world, store, settings.callTimeoutMs);
     this.settler = new Settler(world, store, settings.callTimeoutMs, this.#contact, log);
     this.roster = new Roster(settings.concurrency);
     this.#ticker = new Ticker(world, (now) => this.#tick(now));

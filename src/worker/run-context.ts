@@ -1,20 +1,23 @@
 import type { RunContext as HandlerContext, Lease, RunningJob } from "../client/handler.ts";
+import type { Step } from "../client/step.ts";
 import type { World } from "../clock/world.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Previous } from "../protocol/claim.ts";
 import { effectScope, type JobId } from "../protocol/identity.ts";
 import { storableJson } from "../protocol/storable.ts";
-import type { ClaimedJob, Tx } from "../stores/store.ts";
+import type { Tx } from "../stores/store.ts";
 import { LeaseView, type TrustedLease } from "./lease-view.ts";
+import { RunSteps, type StepArguments, type StepRun } from "./steps.ts";
 
 const MAX_LOG_LENGTH = 4_096;
 
 /** What a context asks of its run, which lives in this process or, when isolated, speaks for one in the worker's. */
-export interface ContextRun {
-  readonly claimed: ClaimedJob;
+export interface ContextRun extends StepRun {
   readonly lease: TrustedLease;
   readonly signal: AbortSignal;
   readonly host: { readonly world: World; readonly maxResultBytes: number };
+  /** Made when its handler asks for the first. */
+  steps: RunSteps | undefined;
   /** Brings what others have renewed into the lease. */
   refresh(): void;
   progress(json: string): void;
@@ -53,6 +56,13 @@ export class RunContext implements HandlerContext {
 
   get signal(): AbortSignal {
     return this.#run.signal;
+  }
+
+  get step(): Step {
+    const run = this.#run;
+    run.steps ??= new RunSteps(run, this.lease);
+    const { steps } = run;
+    return ((name: string, ...rest: StepArguments) => steps.call(name, rest)) as Step;
   }
 
   get progress(): (value: unknown) => void {

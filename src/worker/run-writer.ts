@@ -90,8 +90,7 @@ export class RunWriter {
       );
       for (const [i, { run }] of batch.entries()) {
         const answer = answers[i];
-        if (answer !== undefined && answer.outcome !== "applied" && answer.outcome !== "busy")
-          run.refused(answer);
+        if (answer?.outcome === "stale" || answer?.outcome === "gone") run.refused(answer);
       }
     } catch (error) {
       const message = `${batch.length} progress values or log lines were not written`;

@@ -5,6 +5,7 @@ import { type EndOfTrust, LeaseEndedError } from "../errors.ts";
 import type { Fence } from "../protocol/identity.ts";
 import type { Refusal } from "../protocol/outcome.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
+import type { StepChange, StepRecord } from "../protocol/step.ts";
 import type { Instant } from "../protocol/trust.ts";
 import type { ClaimedJob, Store, Tx } from "../stores/store.ts";
 import { completeRun } from "./complete.ts";
@@ -13,10 +14,13 @@ import type { RunRef, WorkerEvents } from "./events.ts";
 import { HeldLease, type LeaseHolder } from "./held-lease.ts";
 import { IsolatedRun } from "./isolation/isolated-run.ts";
 import type { ProcessPool } from "./isolation/process-pool.ts";
+import { readSteps } from "./read-steps.ts";
 import { resultJson } from "./result-json.ts";
 import { type ContextRun, RunContext } from "./run-context.ts";
 import { endOfTrust, failureOf, type RunEnd, tellEnd } from "./run-end.ts";
 import type { RunWriter } from "./run-writer.ts";
+import type { StepWriter } from "./step-writer.ts";
+import type { RunSteps, StepAnswer } from "./steps.ts";
 
 /** What all runs of a worker share. */
 export interface RunHost {
@@ -24,6 +28,7 @@ export interface RunHost {
   readonly store: Store;
   readonly events: Emitter<WorkerEvents>;
   readonly writer: RunWriter;
+  readonly steps: StepWriter;
   readonly callTimeoutMs: number;
   readonly maxResultBytes: number;
   /** After its signal a handler has so long before it is `stuck`. */
@@ -76,6 +81,8 @@ export class Run implements LeaseHolder, ContextRun {
   /** `job.complete` is under way. */
   completing: Promise<unknown> | undefined;
   refusal: Refusal | undefined;
+  /** Made when its handler asks for the first. */
+  steps: RunSteps | undefined;
   #abortedAtMs = 0;
   #controller: AbortController | undefined;
   #isolated: IsolatedRun | undefined;
@@ -163,6 +170,7 @@ export class Run implements LeaseHolder, ContextRun {
       this.threw = true;
       settlement = failureOf(this, thrown);
     }
+    if (this.steps !== undefined) settlement = await this.#withSteps(this.steps, settlement);
     this.settlement = settlement;
     this.phase = "settling";
     this.host.handlerEnded(this);
@@ -295,8 +303,31 @@ export class Run implements LeaseHolder, ContextRun {
     this.host.writer.log(this, text);
   }
 
+  get isOver(): boolean {
+    return this.phase !== "running" || this.completed;
+  }
+
+  async writeStep(name: string, change: StepChange): Promise<StepAnswer> {
+    const answer = await this.host.steps.write(this, name, change);
+    if (answer.outcome === "stale" || answer.outcome === "gone") this.refused(answer);
+    return answer;
+  }
+
+  readSteps(): Promise<readonly StepRecord[]> {
+    return readSteps(this);
+  }
+
   complete<Result>(body: (tx: Tx) => Promise<Result> | Result): Promise<Result> {
     return completeRun(this, body);
+  }
+
+  /** A step that its handler did not wait for is still the run's: it is neither left alone nor its failure unheard. */
+  async #withSteps(steps: RunSteps, settlement: Settlement): Promise<Settlement> {
+    const late = await steps.ended();
+    if (late === undefined || this.threw || this.completed) return settlement;
+    this.thrown = late.error;
+    this.threw = true;
+    return failureOf(this, late.error);
   }
 
   async #quiet(): Promise<void> {

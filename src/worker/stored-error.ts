@@ -15,9 +15,23 @@ export function errorJson(thrown: unknown): string {
   return JSON.stringify({ name: "Error", message: "The error was too large to keep." });
 }
 
-/** Whether the handler asked for no further attempt, with this copy's `FinalError` or another's. */
+/**
+ * Whether the handler asked for no further attempt, with this copy's `FinalError` or another's, or met a step that a further
+ * attempt would meet as it is.
+ */
 export function isFinal(thrown: unknown): boolean {
-  return read(thrown, "code") === "LH_FINAL";
+  const code = read(thrown, "code");
+  return code === "LH_FINAL" || code === "LH_STEP_UNKNOWN";
+}
+
+/** Whether it is an `UnknownOutcomeError`, or has one as its cause: a destination's, or one that a handler throws itself. */
+export function saysOutcomeIsUnknown(thrown: unknown): boolean {
+  let error = thrown;
+  for (let depth = 0; depth <= MAX_CAUSES; depth++) {
+    if (read(error, "code") === "LH_UNKNOWN_OUTCOME") return true;
+    error = read(error, "cause");
+  }
+  return false;
 }
 
 function stored(thrown: unknown, budget: number, causes: number): StoredError {

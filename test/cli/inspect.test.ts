@@ -123,7 +123,7 @@ describe("migrate", () => {
     const dry = await cli(["migrate", "--dry-run"], { cwd });
     expect(dry.stdout).toMatch(/^-- schema 1\n[\s\S]*create table leasehold_job/);
     expect((await cli(["list"], { cwd })).code).toBe(4);
-    expect(await cliJson(["migrate"], { cwd })).toMatchObject({ dryRun: false, versions: [1], exit: 0 });
+    expect(await cliJson(["migrate"], { cwd })).toMatchObject({ dryRun: false, versions: [1, 2], exit: 0 });
     expect((await cli(["migrate"], { cwd })).stdout).toMatch(/the schema was up to date/);
     const again = await cli(["migrate", "--dry-run"], { cwd });
     expect([again.stdout, again.stderr]).toEqual(["", expect.stringMatching(/nothing to do/)]);
@@ -139,5 +139,49 @@ describe("raise-floor", () => {
     expect([exit, epoch > 10_000]).toEqual([0, true]);
     await cli(["work", "jobs.mjs", "--drain"], { cwd });
     expect(await cliJson(["show", ID], { cwd })).toMatchObject({ job: { generation: epoch * 2 ** 32 + 1 } });
+  });
+});
+
+describe("steps", () => {
+  const STEPS = `
+    import { defineJob } from "leasehold";
+    export const pay = defineJob({
+      name: "pay",
+      run: async ({ step, input }) => {
+        await step("address", () => ({ of: input }));
+        await step("charge", () => { throw Object.assign(new Error("the bank hung up"), { code: "LH_UNKNOWN_OUTCOME" }); });
+      },
+      backoff: { kind: "fixed", baseMs: 0, jitter: "none" },
+    });
+  `;
+
+  it("are shown with their states, and an unknown one is resolved by a person", async () => {
+    const cwd = folder();
+    file(cwd, "jobs.mjs", STEPS);
+    const id = await enqueued(cwd, "pay", 7);
+    expect((await cli(["work", "jobs.mjs", "--drain"], { cwd })).code).toBe(1);
+    const { stdout } = await cli(["show", id], { cwd });
+    expect(stdout).toMatch(/\nsteps\n {2}address {2}done \S+ in attempt 1, generation 1: \{"of":7\}\n/);
+    expect(stdout).toMatch(
+      / {2}charge {3}UNKNOWN, begun \S+ in attempt 1, generation 1, and has no end\n.*\n {2}leasehold resolve-step \S+ 'charge'/,
+    );
+    const shown = await cliJson<{ readonly steps: readonly object[] }>(["show", id, "--json"], { cwd });
+    expect(shown.steps).toMatchObject([
+      { step: "address", state: "done", result: { of: 7 } },
+      { step: "charge", state: "unknown", key: `job:${id}/1/charge` },
+    ]);
+
+    for (const args of [[], ["--done", "--not-done"], ["--done", "{"]])
+      expect((await cli(["resolve-step", id, "charge", ...args], { cwd })).code, String(args)).toBe(2);
+    expect((await cli(["resolve-step", id, "nothing", "--not-done"], { cwd })).code).toBe(3);
+    const resolved = await cli(["resolve-step", id, "charge", "--done", '"paid"'], { cwd });
+    expect(resolved).toMatchObject({
+      code: 0,
+      stdout: `${id}: "charge" is done. Next: leasehold retry ${id}\n`,
+    });
+    expect((await cli(["resolve-step", id, "charge", "--not-done"], { cwd })).code).toBe(5);
+    expect((await cli(["show", id], { cwd })).stdout).toMatch(/charge {3}done \S+, said an operator/);
+    await cli(["retry", id], { cwd });
+    expect((await cli(["work", "jobs.mjs", "--drain"], { cwd })).code).toBe(0);
   });
 });

@@ -10,6 +10,9 @@ const CAUGHT_BY: Readonly<Record<string, string>> = {
     "the same process reclaims its own expired job, and its old handle is refused everything",
   "completion ignores the owner": "the current generation under another owner's name is refused everything",
   "reclaim does not raise": "C2 a reclaim raises the generation and says who held the job before",
+  "steps ignore the fence": "C8 a replaced owner writes no step, neither a new one nor over one of its own",
+  "a pruning leaves the steps":
+    "C14 steps go with their job, and one that is enqueued under its id again has none",
   "claim takes unexpired leases": "C2 leaves a lease alone that has not expired",
 };
 
@@ -47,6 +50,7 @@ describe("the suite itself", () => {
       "cancel, revoke, retry",
       "named leases and resources",
       "unique keys",
+      "steps",
       "caller's transaction",
       "payloads and names",
       "limits",

@@ -50,6 +50,28 @@ export const BROKEN: Readonly<Record<string, (sound: MemoryStore) => Store>> = {
       return { ...claimed, jobs };
     }),
 
+  /** Whoever knows the job may write its steps. */
+  "steps ignore the fence": (sound) =>
+    withMethod(sound, "write", async (writes, options) => {
+      const jobs = await sound.get(writes.map(({ fence }) => fence.jobId));
+      const shown = writes.map((member, n) => {
+        const { owner, generation: current } = jobs[n] ?? {};
+        const isStep = "step" in member && owner !== null && owner !== undefined && current !== undefined;
+        return isStep ? { ...member, fence: { ...member.fence, owner, generation: current } } : member;
+      });
+      return sound.write(shown, options);
+    }),
+
+  /** Steps belong to the id, and stay when its job is gone. */
+  "a pruning leaves the steps": (sound) => {
+    const kept = new Map<JobId, Awaited<ReturnType<Store["steps"]>>>();
+    return withMethod(sound, "steps", async (id, run) => {
+      const steps = await sound.steps(id, run);
+      if (steps.length > 0) kept.set(id, steps);
+      return kept.get(id) ?? [];
+    });
+  },
+
   /** A claim takes whatever is leased, expired or not. */
   "claim takes unexpired leases": (sound) =>
     withMethod(sound, "claim", async (request, options) => {
@@ -62,6 +84,8 @@ export const BROKEN: Readonly<Record<string, (sound: MemoryStore) => Store>> = {
 
 type Methods = {
   settle: Store["settle"];
+  write: Store["write"];
+  steps: Store["steps"];
   claim: (request: ClaimRequest, options: CallOptions) => Promise<Claimed>;
 };
 

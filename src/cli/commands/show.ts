@@ -7,10 +7,11 @@ import { CliError, EXIT } from "../exit.ts";
 import { journalText } from "../journal-text.ts";
 import { type StoreFlags, storeOptions } from "../options.ts";
 import { data, json, time } from "../output.ts";
+import { stepsText } from "../steps-text.ts";
 
 export function show(program: Command): void {
   storeOptions(program.command("show"))
-    .description("show a job, or a named lease, with its journal")
+    .description("show a job with its steps, or a named lease, and its journal")
     .argument("<id>", "a job id, or lease:NAME")
     .action(run);
 }
@@ -27,9 +28,15 @@ async function showJob(leasehold: Leasehold, id: string, flags: StoreFlags): Pro
   if (job === undefined) {
     throw new CliError(EXIT.notFound, `There is no job ${id}: it never was, or it was deleted or pruned.`);
   }
+  const steps = await leasehold.steps(id);
   const journal = await leasehold.journal(id);
-  if (flags.json) json({ job, journal });
-  else data(`${fields(jobFields(job, await leasehold.store.nowMs(CALL)))}\n${journalSection(journal)}`);
+  if (flags.json) {
+    json({ job, steps, journal });
+    return;
+  }
+  const nowMs = await leasehold.store.nowMs(CALL);
+  const stepSection = steps.length === 0 ? "" : `\nsteps\n${stepsText(job, steps, nowMs)}\n`;
+  data(`${fields(jobFields(job, nowMs))}\n${stepSection}${journalSection(journal)}`);
 }
 
 async function showLease(leasehold: Leasehold, name: string, flags: StoreFlags): Promise<void> {

@@ -9,6 +9,7 @@ import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.t
 import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
+import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -21,7 +22,7 @@ import type {
   Page,
   QueueCounts,
   RunWrite,
-  RunWritten,
+  RunWriteAnswer,
   Store,
   Transaction,
   Tx,
@@ -36,6 +37,7 @@ import { countsOf, pageOf } from "./reading.ts";
 import { healRun, outcomeOf, renewRun, settleRun, writeRun } from "./runs.ts";
 import type { MemoryState } from "./state.ts";
 import { StateKeeper } from "./state-keeper.ts";
+import { resolveStepOf, stepsOf } from "./steps.ts";
 import type { MemoryTransaction } from "./transaction.ts";
 
 /**
@@ -93,7 +95,7 @@ export class MemoryStore implements Store {
     return completeWith(this.#keeper, fence, body, options);
   }
 
-  write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly (RunWritten | Refusal)[]> {
+  write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly RunWriteAnswer[]> {
     return this.#keeper.write("write", options, "quiet", (at) => writes.map((write) => writeRun(at, write)));
   }
 
@@ -119,6 +121,17 @@ export class MemoryStore implements Store {
 
   retry(ids: readonly JobId[], again: boolean, options: CallOptions): Promise<readonly ControlAnswer[]> {
     return this.#keeper.write("retry", options, "wakes", (at) => ids.map((id) => retryJob(at, id, again)));
+  }
+
+  resolveStep(
+    id: JobId,
+    step: string,
+    resolution: StepResolution,
+    options: CallOptions,
+  ): Promise<StepResolved> {
+    return this.#keeper.write("resolve step", options, "quiet", (at) =>
+      resolveStepOf(at, id, step, resolution),
+    );
   }
 
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
@@ -177,6 +190,10 @@ export class MemoryStore implements Store {
 
   async counts(): Promise<readonly QueueCounts[]> {
     return countsOf(this.#keeper.state, this.#keeper.nowMs());
+  }
+
+  async steps(id: JobId, run: number | "present"): Promise<readonly StepRecord[]> {
+    return stepsOf(this.#keeper.state, id, run);
   }
 
   async journal(line: string): Promise<readonly JournalEntry[]> {

@@ -13,6 +13,7 @@ import { nextEpoch } from "../../protocol/floor.ts";
 import { type FencingToken, type JobId, jobLine, type Owner } from "../../protocol/identity.ts";
 import { isEnded, type JobRecord } from "../../protocol/job.ts";
 import type { JournalKind } from "../../protocol/journal.ts";
+import { prunedTogether } from "../../protocol/step.ts";
 import { holderOfKey } from "./enqueuing.ts";
 import { noteJob, noteLease } from "./journal.ts";
 import { forgetLease } from "./named-leases.ts";
@@ -84,6 +85,7 @@ function forget(at: Moment, { jobId: id, generation }: JobRecord): void {
   const { state } = at;
   raiseDeletedGeneration(at, generation);
   state.jobs.delete(id);
+  state.steps.delete(id);
   state.journal.delete(jobLine(id));
 }
 
@@ -93,12 +95,13 @@ export function prune(
   ages: { readonly completedMs: number; readonly failedMs: number },
   limit: number,
 ): number {
-  const { jobs, leaseIdleSinceMs } = at.state;
+  const { jobs, steps, leaseIdleSinceMs } = at.state;
   const old = [...jobs.values()].filter((job) => {
     const ageMs = job.state === "failed" ? ages.failedMs : ages.completedMs;
     return isEnded(job) && job.finishedAtMs !== null && job.finishedAtMs <= at.nowMs - ageMs;
   });
-  const pruned = old.slice(0, limit);
+  const some = old.slice(0, limit);
+  const pruned = some.slice(0, prunedTogether(some.map(({ jobId }) => steps.get(jobId)?.length ?? 0)));
   for (const job of pruned) forget(at, job);
 
   const idle = [...leaseIdleSinceMs].filter(([, sinceMs]) => sinceMs <= at.nowMs - ages.completedMs);

@@ -9,9 +9,12 @@ import type { NamedLease } from "../../protocol/named-lease.ts";
 import { isCurrent, type Refusal, refusal } from "../../protocol/outcome.ts";
 import { type Renewed, renew } from "../../protocol/renew.ts";
 import { type SettledAnswer, type Settlement, settle } from "../../protocol/settle.ts";
+import type { StepConflict } from "../../protocol/step.ts";
 import type { FenceOutcome, RunWrite, RunWritten } from "../store.ts";
+import { operationOf } from "../write-names.ts";
 import { noteJob, noteLease, noteRefusal } from "./journal.ts";
 import { epochStartAt, floorAt, leaseOf, type Moment, putJob, putLease } from "./state.ts";
+import { writeStepOf } from "./steps.ts";
 
 interface Current {
   readonly job: JobRecord;
@@ -62,9 +65,10 @@ function kindOf(operation: SettleOperation, { state }: SettledAnswer): JournalKi
   return operation === "fail" ? "retrying" : "released";
 }
 
-export function writeRun(at: Moment, write: RunWrite): RunWritten | Refusal {
-  const found = current(at, write.fence, "progress" in write ? "progress" : "log");
+export function writeRun(at: Moment, write: RunWrite): RunWritten | StepConflict | Refusal {
+  const found = current(at, write.fence, operationOf(write));
   if ("refused" in found) return found.refused;
+  if ("step" in write) return writeStepOf(at, found.held.job, write);
   if ("progress" in write) putJob(at, { ...found.held.job, progress: write.progress });
   else noteJob(at, found.held.job, "log", write.fence, write.log);
   return { outcome: "applied" };

@@ -7,10 +7,13 @@ import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { QueueLimit, Starts } from "../../protocol/limit.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
+import type { StepRecord } from "../../protocol/step.ts";
 
 export interface MemoryState {
   /** Live and ended alike. Records are replaced, never changed in place. */
   readonly jobs: Map<JobId, JobRecord>;
+  /** Of all runs of a job. */
+  readonly steps: Map<JobId, readonly StepRecord[]>;
   readonly leases: Map<string, NamedLease>;
   /** When a named lease was last given up, in store time; for pruning. */
   readonly leaseIdleSinceMs: Map<string, number>;
@@ -32,6 +35,7 @@ export interface LimitState {
 export function emptyState(): MemoryState {
   return {
     jobs: new Map(),
+    steps: new Map(),
     leases: new Map(),
     leaseIdleSinceMs: new Map(),
     journal: new Map(),
@@ -47,6 +51,7 @@ export function emptyState(): MemoryState {
 export function draftOf(state: MemoryState): MemoryState {
   return {
     jobs: new Map(state.jobs),
+    steps: new Map(state.steps),
     leases: new Map(state.leases),
     leaseIdleSinceMs: new Map(state.leaseIdleSinceMs),
     journal: new Map(state.journal),

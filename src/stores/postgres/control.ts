@@ -22,6 +22,7 @@ import {
 import { isEnded, type JobRecord } from "../../protocol/job.ts";
 import type { JournalKind } from "../../protocol/journal.ts";
 import { isCurrent } from "../../protocol/outcome.ts";
+import { STEPS_PER_PRUNE } from "../../protocol/step.ts";
 import { claimNote, endNotes } from "../run-notes.ts";
 import { note } from "./journal.ts";
 import { type Moment, readMomentToRaise } from "./moment.ts";
@@ -155,6 +156,8 @@ interface Pruned {
   readonly gone: number;
   readonly looked_at: number;
   readonly old: number;
+  /** More than `old` where their steps were too many for one piece. */
+  readonly of_age: number;
   readonly last_old: number | null;
   readonly last: number | null;
 }
@@ -171,9 +174,10 @@ export class Pruner {
       limit,
       ages.completedMs,
       ages.failedMs,
+      STEPS_PER_PRUNE,
     ]);
-    const { gone, looked_at: lookedAt, old, last_old: lastOld, last } = pruned as Pruned;
-    const next = old === limit ? lastOld : lookedAt === piece ? last : null;
+    const { gone, looked_at: lookedAt, old, of_age: ofAge, last_old: lastOld, last } = pruned as Pruned;
+    const next = old === limit || old < ofAge ? lastOld : lookedAt === piece ? last : null;
     this.#after = next ?? 0;
     await sql.rows("prune leases", [ages.completedMs, limit]);
     await sql.rows("fold counts", [FOLDED]);

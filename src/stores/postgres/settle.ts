@@ -4,8 +4,10 @@ import { type JobId, jobLine } from "../../protocol/identity.ts";
 import { isEnded } from "../../protocol/job.ts";
 import { type Busy, isCurrent, type Refusal } from "../../protocol/outcome.ts";
 import { type SettledAnswer, type Settlement, settle as settleInCore } from "../../protocol/settle.ts";
+import type { StepWrite } from "../../protocol/step.ts";
 import { claimNote } from "../run-notes.ts";
-import type { RunWrite, RunWritten } from "../store.ts";
+import type { RunWrite, RunWriteAnswer } from "../store.ts";
+import { operationOf } from "../write-names.ts";
 import { type Completion, completeAll } from "./complete.ts";
 import type { Call, Connections } from "./connections.ts";
 import { isBadValue } from "./failure.ts";
@@ -13,6 +15,7 @@ import { note } from "./journal.ts";
 import { type Moment, readMoment } from "./moment.ts";
 import { explain, type Refused } from "./refusals.ts";
 import type { Sql } from "./statements.ts";
+import { writeSteps } from "./steps.ts";
 import { lockLease, lockUnlocked, saveFreedLease, saveJob } from "./transition.ts";
 
 type Other = Exclude<Settlement, Completion>;
@@ -180,26 +183,46 @@ async function settleOne(
   return settled.answer;
 }
 
-/** Progress and logs, under the same condition. */
+/** Progress, logs and steps, under the same condition. */
 export async function write(
   connections: Connections,
   call: Call,
   writes: readonly RunWrite[],
-): Promise<(RunWritten | Refusal | Busy)[]> {
-  if (writes.length === 0) return [];
+): Promise<RunWriteAnswer[]> {
+  const steps = await writeSteps(connections.on(call), writes.filter(isStep), call.operation);
+  const notes = await writeNotes(
+    connections,
+    call,
+    writes.filter((entry): entry is Note => !isStep(entry)),
+  );
+  return writes.map((entry) => (isStep(entry) ? steps.get(entry) : notes.get(entry)) as RunWriteAnswer);
+}
+
+type Note = Exclude<RunWrite, StepWrite>;
+
+function isStep(entry: RunWrite): entry is StepWrite {
+  return "step" in entry;
+}
+
+async function writeNotes(
+  connections: Connections,
+  call: Call,
+  writes: readonly Note[],
+): Promise<ReadonlyMap<Note, RunWriteAnswer>> {
+  if (writes.length === 0) return new Map();
   const written = await connections.transaction(call, (sql) => writeAll(sql, writes));
   const refused = writes.filter((_, index) => !written.has(index));
   const explained = await explain(
     connections.on(call),
-    refused.map((entry) => ({ fence: entry.fence, operation: "progress" in entry ? "progress" : "log" })),
+    refused.map((entry) => ({ fence: entry.fence, operation: operationOf(entry) })),
     call.operation,
   );
-  return writes.map((entry, index) =>
-    written.has(index) ? { outcome: "applied" } : (explained[refused.indexOf(entry)] as Refusal | Busy),
-  );
+  const answers = new Map<Note, RunWriteAnswer>(writes.map((entry) => [entry, { outcome: "applied" }]));
+  for (const [index, entry] of refused.entries()) answers.set(entry, explained[index] as Refusal | Busy);
+  return answers;
 }
 
-async function writeAll(sql: Sql, writes: readonly RunWrite[]): Promise<ReadonlySet<number>> {
+async function writeAll(sql: Sql, writes: readonly Note[]): Promise<ReadonlySet<number>> {
   const jobs = await lockUnlocked(
     sql,
     writes.map(({ fence }) => fence.jobId),

@@ -12,6 +12,7 @@ import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.t
 import type { Busy, Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
+import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -25,7 +26,7 @@ import type {
   QueueCounts,
   RenewalThreadSpec,
   RunWrite,
-  RunWritten,
+  RunWriteAnswer,
   Store,
   Transaction,
   Tx,
@@ -56,6 +57,7 @@ import { renew, renewLeases } from "./renew.ts";
 import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
 import { type Sql, Texts } from "./statements.ts";
+import { readSteps, resolveStep } from "./steps.ts";
 import { StoreTime } from "./store-time.ts";
 import { Sweep } from "./sweep.ts";
 import { callersTransaction } from "./transaction.ts";
@@ -207,10 +209,7 @@ export class PostgresStore implements Store {
     this.#dueNow();
   }
 
-  write(
-    writes: readonly RunWrite[],
-    options: CallOptions,
-  ): Promise<readonly (RunWritten | Refusal | Busy)[]> {
+  write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly RunWriteAnswer[]> {
     return this.#with("write", options, (connections, call) => write(connections, call, writes));
   }
 
@@ -245,6 +244,15 @@ export class PostgresStore implements Store {
 
   retry(ids: readonly JobId[], again: boolean, options: CallOptions): Promise<readonly ControlAnswer[]> {
     return this.#makingDue("retry", options, (sql) => retry(sql, ids, again));
+  }
+
+  resolveStep(
+    id: JobId,
+    step: string,
+    resolution: StepResolution,
+    options: CallOptions,
+  ): Promise<StepResolved> {
+    return this.#transaction("resolve step", options, (sql) => resolveStep(sql, id, step, resolution));
   }
 
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
@@ -313,6 +321,10 @@ export class PostgresStore implements Store {
 
   counts(options: CallOptions): Promise<readonly QueueCounts[]> {
     return this.#read("counts", options, countQueues);
+  }
+
+  steps(id: JobId, run: number | "present", options: CallOptions): Promise<readonly StepRecord[]> {
+    return this.#read("steps", options, (sql) => readSteps(sql, id, run));
   }
 
   journal(line: string, options: CallOptions): Promise<readonly JournalEntry[]> {

@@ -27,6 +27,7 @@ import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
 import { EndCounts, queueId } from "./queues.ts";
 import type { Statements } from "./statements.ts";
+import { boundedBySteps } from "./steps.ts";
 import { findJob, findLease, letNextHave, saveFreedLease, saveJob, underFence } from "./transition.ts";
 
 export function cancel(statements: Statements, ids: readonly JobId[]): ControlAnswer[] {
@@ -130,6 +131,7 @@ export function deleteJobs(statements: Statements, ids: readonly JobId[]): Contr
 function remove(statements: Statements, seq: number, id: JobId): void {
   statements.run("delete job", { seq });
   statements.run("drop long input", { seq });
+  statements.run("drop steps", { seq });
   statements.run("drop journal", { line: jobLine(id) });
 }
 
@@ -152,12 +154,13 @@ export class Pruner {
 
   run(statements: Statements, ages: Ages, limit: number): number {
     const { nowMs } = readMoment(statements);
-    const rows = statements.all<Prunable>("prunable", {
+    const old = statements.all<Prunable>("prunable", {
       after: this.#after,
       limit,
       completed_before: nowMs - ages.completedMs,
       failed_before: nowMs - ages.failedMs,
     });
+    const rows = boundedBySteps(statements, old);
     const counts = new EndCounts();
     for (const { seq, job_id, queue, phase } of rows) {
       remove(statements, seq, job_id);
@@ -166,7 +169,7 @@ export class Pruner {
     counts.write(statements);
     const highest = Math.max(0, ...rows.map(({ generation }) => generation));
     statements.run("raise deleted generation", { generation: highest });
-    this.#after = rows.length < limit ? 0 : (rows.at(-1)?.seq ?? 0);
+    this.#after = old.length < limit && rows.length === old.length ? 0 : (rows.at(-1)?.seq ?? 0);
     this.#pruneLeases(statements, nowMs - ages.completedMs, limit);
     return rows.length;
   }

@@ -83,6 +83,21 @@ CREATE TABLE leasehold_queue (
   cancelled integer not null default 0
 , limited integer not null default 0) strict;
 
+CREATE TABLE leasehold_step (
+  seq integer not null,
+  run integer not null,
+  step text not null,
+  state text not null,
+  owner text,
+  generation integer not null,
+  attempt integer not null,
+  begun_at integer,                     -- null: it may be repeated, so that no beginning is written
+  ended_at integer,
+  result text,
+  error text,
+  primary key (seq, run, step)
+) strict;
+
 CREATE TABLE leasehold_store (
   id integer primary key check (id = 1),
   schema_version integer not null,

@@ -6,13 +6,15 @@ import { releasedLease } from "../../protocol/named-lease.ts";
 import type { Refusal } from "../../protocol/outcome.ts";
 import { type SettledAnswer, type Settlement, settle as settleInCore } from "../../protocol/settle.ts";
 import { claimNote } from "../run-notes.ts";
-import type { RunWrite, RunWritten } from "../store.ts";
+import type { RunWrite, RunWriteAnswer } from "../store.ts";
+import { operationOf } from "../write-names.ts";
 import { currentOf } from "./fences.ts";
 import { note } from "./journal.ts";
 import { type Moment, readMoment } from "./moment.ts";
 import { EndCounts } from "./queues.ts";
 import { PHASE } from "./rows.ts";
 import type { Statements } from "./statements.ts";
+import { writeStep } from "./steps.ts";
 import {
   findJob,
   findLease,
@@ -142,12 +144,13 @@ function settleOne(statements: Statements, settlement: Settlement, moment: Momen
   return settled.answer;
 }
 
-export function write(statements: Statements, writes: readonly RunWrite[]): (RunWritten | Refusal)[] {
+export function write(statements: Statements, writes: readonly RunWrite[]): RunWriteAnswer[] {
   const moment = readMoment(statements);
   return writes.map((entry) => {
     const { fence } = entry;
-    const current = underFence(statements, fence, "progress" in entry ? "progress" : "log", moment);
+    const current = underFence(statements, fence, operationOf(entry), moment);
     if ("outcome" in current) return current;
+    if ("step" in entry) return writeStep(statements, current.job, entry, moment.nowMs);
     if ("progress" in entry) {
       statements.run("write progress", { seq: current.job.seq, progress: entry.progress });
     } else {

@@ -12,6 +12,7 @@ import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.t
 import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
+import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -25,7 +26,7 @@ import type {
   QueueCounts,
   RenewalThreadSpec,
   RunWrite,
-  RunWritten,
+  RunWriteAnswer,
   Store,
   Transaction,
   Tx,
@@ -50,6 +51,7 @@ import { renew, renewLeases } from "./renew.ts";
 import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
 import { Statements } from "./statements.ts";
+import { readSteps, resolveStep } from "./steps.ts";
 import { Sweep } from "./sweep.ts";
 import { callersStatements, whenCommitted } from "./transaction.ts";
 import { findLease } from "./transition.ts";
@@ -158,7 +160,7 @@ export class SqliteStore implements Store {
     this.#ring();
   }
 
-  write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly (RunWritten | Refusal)[]> {
+  write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly RunWriteAnswer[]> {
     return this.#write("write", options, (statements) => write(statements, writes));
   }
 
@@ -185,6 +187,17 @@ export class SqliteStore implements Store {
 
   retry(ids: readonly JobId[], again: boolean, options: CallOptions): Promise<readonly ControlAnswer[]> {
     return this.#ringingAfter("retry", options, (statements) => retry(statements, ids, again));
+  }
+
+  resolveStep(
+    id: JobId,
+    step: string,
+    resolution: StepResolution,
+    options: CallOptions,
+  ): Promise<StepResolved> {
+    return this.#write("resolve step", options, (statements) =>
+      resolveStep(statements, id, step, resolution),
+    );
   }
 
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
@@ -238,6 +251,10 @@ export class SqliteStore implements Store {
 
   counts(_options: CallOptions): Promise<readonly QueueCounts[]> {
     return this.#read("counts", countQueues);
+  }
+
+  steps(id: JobId, run: number | "present", _options: CallOptions): Promise<readonly StepRecord[]> {
+    return this.#read("steps", (statements) => readSteps(statements, id, run));
   }
 
   journal(line: string, _options: CallOptions): Promise<readonly JournalEntry[]> {

@@ -20,6 +20,7 @@ export type WriteName =
   | "release"
   | "progress"
   | "log"
+  | "step"
   | "heal";
 
 type Write = (store: Store, fence: Fence) => Promise<readonly Answer[]>;
@@ -33,6 +34,8 @@ export const WRITES: Readonly<Record<WriteName, Write>> = {
   release: (store, fence) => store.settle([release(fence)], OPTIONS),
   progress: (store, fence) => store.write([{ fence, progress: '"late"' }], OPTIONS),
   log: (store, fence) => store.write([{ fence, log: "late" }], OPTIONS),
+  step: (store, fence) =>
+    store.write([{ fence, step: "late", change: { state: "done", result: '"late"' } }], OPTIONS),
   heal: async (store, fence) => [await store.heal(fence, gen(100), OPTIONS)],
 };
 

@@ -14,6 +14,7 @@ import { queueLimits } from "./queue-limits.ts";
 import { renewChapter } from "./renew.ts";
 import { settleChapter } from "./settle.ts";
 import { staleOwners } from "./stale-owners.ts";
+import { stepsChapter } from "./steps.ts";
 import { uniqueKeys } from "./unique-keys.ts";
 
 /** The whole suite as data: for counting, and for runners of another kind. */
@@ -28,6 +29,7 @@ export const conformanceChapters: readonly Chapter[] = [
   cancelRevokeRetry,
   namedLeasesAndResources,
   uniqueKeys,
+  stepsChapter,
   callersTransaction,
   payloadsAndNames,
   limits,

@@ -2,9 +2,11 @@ import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { EndOfTrust } from "../../errors.ts";
-import { arrived, type CarriedError } from "./carried-error.ts";
+import { arrived, type CarriedError, carried } from "./carried-error.ts";
 import { HAS_GROUPS, killGroup } from "./kill-group.ts";
 import {
+  type AwaitedCall,
+  type CallAnswer,
   type Deadline,
   type FromProcess,
   KILLED_ITSELF,
@@ -36,6 +38,8 @@ export type Ending =
 export interface RunListener {
   progress(json: string): void;
   log(text: string): void;
+  /** An awaited call of the handler's. */
+  call(call: AwaitedCall): Promise<unknown>;
 }
 
 /** A process that runs isolated jobs of one module, one at a time, as its worker sees it. */
@@ -168,6 +172,14 @@ export class IsolatedProcess {
     });
   }
 
+  async #answer(run: number, call: number, asked: AwaitedCall): Promise<void> {
+    const answer: CallAnswer = await (this.#listener as RunListener).call(asked).then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error: carried(error) }),
+    );
+    this.#tell({ kind: "answer", run, call, ...answer });
+  }
+
   #tell(message: ToProcess): void {
     if (this.#child?.connected) this.#child.send(message, () => {});
   }
@@ -179,6 +191,7 @@ export class IsolatedProcess {
     else if (message?.run !== this.#run) return;
     else if (message.kind === "progress") this.#listener?.progress(message.json);
     else if (message.kind === "log") this.#listener?.log(message.text);
+    else if (message.kind === "call") void this.#answer(message.run, message.call, message);
     else if (message.kind === "returned" || message.kind === "threw") this.#end(message);
   }
 }

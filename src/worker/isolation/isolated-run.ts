@@ -5,7 +5,7 @@ import { instant } from "../held-lease.ts";
 import type { Run } from "../run.ts";
 import { arrived } from "./carried-error.ts";
 import { ProcessDiedError, ProcessTerminatedError } from "./errors.ts";
-import type { Death, Ending, IsolatedProcess } from "./isolated-process.ts";
+import type { Death, Ending, IsolatedProcess, RunListener } from "./isolated-process.ts";
 import type { Deadline } from "./messages.ts";
 import type { ProcessPool } from "./process-pool.ts";
 
@@ -87,11 +87,21 @@ export class IsolatedRun {
     const ending = child.begin(
       { module: child.module, claimed, sent: deadline.sent, maxResultBytes },
       deadline,
-      run,
+      this.#listener,
     );
     this.#begun = true;
     run.begins(run.host.world.clock.monotonicMs());
     return Promise.race([ending, died]);
+  }
+
+  get #listener(): RunListener {
+    const run = this.#run;
+    return {
+      progress: (json) => run.progress(json),
+      log: (text) => run.log(text),
+      call: (asked) =>
+        asked.method === "readSteps" ? run.readSteps() : run.writeStep(asked.step, asked.change),
+    };
   }
 
   #afterDeath(child: IsolatedProcess, death: Death): Error {

@@ -2,11 +2,12 @@
  * What a worker and an isolated process say to each other. All of it is JSON, in order, over the channel of `fork`;
  * deadlines alone go to the process's watchdog, over a pipe of its own, since a blocked main loop reads no channel.
  *
- * A write of a run is one message, sent and forgotten. A call that is to be awaited is one more kind in `FromProcess`
- * with a number, and one in `ToProcess` that brings the answer under that number; `RunContext` then asks `ContextRun`.
+ * A write of a run is one message, sent and forgotten. A call that is awaited has a number, under which its
+ * answer comes back; `RunContext` asks them of `ContextRun`.
  */
 
 import type { EndOfTrust } from "../../errors.ts";
+import type { StepChange } from "../../protocol/step.ts";
 import type { Instant } from "../../protocol/trust.ts";
 import type { ClaimedJob } from "../../stores/store.ts";
 import type { CarriedError } from "./carried-error.ts";
@@ -24,13 +25,23 @@ export type ToProcess =
       readonly sent: Instant;
       readonly maxResultBytes: number;
     }
-  | { readonly kind: "abort"; readonly run: RunNumber; readonly reason: EndOfTrust };
+  | { readonly kind: "abort"; readonly run: RunNumber; readonly reason: EndOfTrust }
+  | ({ readonly kind: "answer"; readonly run: RunNumber; readonly call: number } & CallAnswer);
+
+/** What came of an awaited call. */
+export type CallAnswer = { readonly value: unknown } | { readonly error: CarriedError };
+
+/** What is asked for in such a call. */
+export type AwaitedCall =
+  | { readonly method: "writeStep"; readonly step: string; readonly change: StepChange }
+  | { readonly method: "readSteps" };
 
 export type FromProcess =
   /** Its watchdog is awake. */
   | { readonly kind: "ready" }
   | { readonly kind: "progress"; readonly run: RunNumber; readonly json: string }
   | { readonly kind: "log"; readonly run: RunNumber; readonly text: string }
+  | ({ readonly kind: "call"; readonly run: RunNumber; readonly call: number } & AwaitedCall)
   | { readonly kind: "returned"; readonly run: RunNumber; readonly result: string | null }
   | { readonly kind: "threw"; readonly run: RunNumber; readonly error: CarriedError }
   /** Something was thrown outside the handler: the process is about to die of it, unless its module prevents that. */

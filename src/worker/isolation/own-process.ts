@@ -27,7 +27,9 @@ function tell(message: FromProcess): void {
 
 function hear(message: ToProcess): void {
   if (message.kind === "run") void run(message);
-  else if (message.kind === "abort" && message.run === running?.number) running.abort(message.reason);
+  else if (message.run !== running?.number) return;
+  else if (message.kind === "abort") running.abort(message.reason);
+  else running.answered(message.call, message);
 }
 
 async function run(message: ToProcess & { readonly kind: "run" }): Promise<void> {
@@ -38,9 +40,14 @@ async function run(message: ToProcess & { readonly kind: "run" }): Promise<void>
     const input = await parsed(definition.input, JSON.parse(own.claimed.job.input), definition.name, "input");
     const returned = await definition.run(new RunContext(own, input));
     const result = await resultJson(definition, returned, message.maxResultBytes);
+    own.isOver = true;
+    const late = await own.steps?.ended();
+    if (late !== undefined) throw late.error;
     own.ended();
     tell({ kind: "returned", run: own.number, result });
   } catch (thrown) {
+    own.isOver = true;
+    await own.steps?.ended();
     own.failed();
     tell({ kind: "threw", run: own.number, error: carried(thrown) });
   }

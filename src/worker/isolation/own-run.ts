@@ -1,6 +1,7 @@
 import type { World } from "../../clock/world.ts";
 import { type EndOfTrust, LeaseEndedError } from "../../errors.ts";
 import type { FencingToken } from "../../protocol/identity.ts";
+import type { StepChange, StepRecord } from "../../protocol/step.ts";
 import {
   defaultMarginMs,
   type Instant,
@@ -10,9 +11,11 @@ import {
 } from "../../protocol/trust.ts";
 import type { ClaimedJob } from "../../stores/store.ts";
 import type { ContextRun } from "../run-context.ts";
+import type { RunSteps, StepAnswer } from "../steps.ts";
 import { Ticker } from "../ticker.ts";
+import { arrived } from "./carried-error.ts";
 import { IsolatedCompletionError } from "./errors.ts";
-import type { FromProcess, ToProcess } from "./messages.ts";
+import type { AwaitedCall, CallAnswer, FromProcess, ToProcess } from "./messages.ts";
 import type { TrustCell } from "./trust-cell.ts";
 
 /** A lease that the worker renews and this process trusts, by its own clocks, as far as it has heard. */
@@ -49,6 +52,11 @@ export class OwnRun implements ContextRun {
   readonly claimed: ClaimedJob;
   readonly lease: ReportedLease;
   readonly host: { readonly world: World; readonly maxResultBytes: number };
+  steps: RunSteps | undefined;
+  aborted: EndOfTrust | undefined;
+  isOver = false;
+  readonly #calls = new Map<number, (answer: CallAnswer) => void>();
+  #called = 0;
   readonly #tell: (message: FromProcess) => void;
   readonly #cell: TrustCell;
   readonly #controller = new AbortController();
@@ -88,6 +96,20 @@ export class OwnRun implements ContextRun {
     this.#tell({ kind: "log", run: this.number, text });
   }
 
+  writeStep(step: string, change: StepChange): Promise<StepAnswer> {
+    return this.#call({ method: "writeStep", step, change }) as Promise<StepAnswer>;
+  }
+
+  readSteps(): Promise<readonly StepRecord[]> {
+    return this.#call({ method: "readSteps" }) as Promise<readonly StepRecord[]>;
+  }
+
+  /** The worker's answer to an awaited call. */
+  answered(call: number, answer: CallAnswer): void {
+    this.#calls.get(call)?.(answer);
+    this.#calls.delete(call);
+  }
+
   complete(): Promise<never> {
     return Promise.reject(new IsolatedCompletionError(this.claimed.job.name));
   }
@@ -95,6 +117,7 @@ export class OwnRun implements ContextRun {
   /** The worker's word, or our own clock's; the first reason stays. */
   abort(reason: EndOfTrust): void {
     if (this.signal.aborted) return;
+    this.aborted = reason;
     if (reason !== "shutdown" && reason !== "cancelled" && reason !== "max_run") this.lease.end();
     this.#controller.abort(new LeaseEndedError(reason, this.lease.token));
   }
@@ -110,6 +133,17 @@ export class OwnRun implements ContextRun {
   failed(): void {
     this.#ticker.stop();
     this.lease.end();
+  }
+
+  #call(call: AwaitedCall): Promise<unknown> {
+    const number = ++this.#called;
+    return new Promise((resolve, reject) => {
+      this.#calls.set(number, (answer) => {
+        if ("error" in answer) reject(arrived(answer.error));
+        else resolve(answer.value);
+      });
+      this.#tell({ kind: "call", run: this.number, call: number, ...call });
+    });
   }
 
   #tick(now: Instant): boolean {

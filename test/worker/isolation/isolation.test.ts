@@ -43,6 +43,19 @@ describe("an isolated job", () => {
     expect(await pidOf()).not.toBe(pid);
   });
 
+  it("keeps its steps over the death of its process", async () => {
+    const t = isolationWorld();
+    t.leasehold.work(all);
+    const id = await t.leasehold.enqueue(jobs.steps, { file: t.file });
+    const { first, second } = (await t.leasehold.result(id)) as { first: number; second: number };
+    expect(first).not.toBe(second);
+    expect(await t.leasehold.get(id)).toMatchObject({ state: "completed", attempt: 2 });
+    expect(await t.leasehold.steps(id)).toMatchObject([
+      { step: "first", state: "done", result: first },
+      { step: "second", state: "done", result: second },
+    ]);
+  });
+
   it("has what it throws arrive as an error: stored, told, and final when it says so", async () => {
     const t = isolationWorld();
     const worker = t.leasehold.work(all);

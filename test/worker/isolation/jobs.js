@@ -139,3 +139,19 @@ export const suspected = defineJob({
   module: import.meta.url,
   run: () => process.pid,
 });
+
+/** Makes two steps, and dies in its own way in the second one of its first attempt. */
+export const steps = defineJob({
+  ...isolated,
+  name: "steps",
+  /** @param {Context<Lines>} context */
+  async run({ input, job, step }) {
+    const first = await step("first", () => process.pid);
+    const second = await step("second", { onUnknown: "run" }, () => {
+      if (job.attempt === 1) process.kill(process.pid, "SIGKILL");
+      return new Promise((resolve) => setTimeout(resolve, job.attempt === 1 ? 60_000 : 0, process.pid));
+    });
+    write(input.file, { first, second });
+    return { first, second };
+  },
+});

@@ -116,34 +116,43 @@ update {schema}.job set progress = $2::text where job_id = $1::text::uuid;
 -- name: delete job    $1 job id
 -- C14: never a leased one.
 with live as (
-  delete from {schema}.job where job_id = $1::text::uuid and owner is null returning job_id, name, unique_key
+  delete from {schema}.job where job_id = $1::text::uuid and owner is null returning job_id, seq, name, unique_key
 ), freed_key as (
   delete from {schema}.unique_key k
    using live
    where k.name = live.name and k.key = live.unique_key and k.job_id = live.job_id
 ), ended as (
-  delete from {schema}.history where job_id = $1::text::uuid
+  delete from {schema}.history where job_id = $1::text::uuid returning seq
+), dropped_steps as (
+  delete from {schema}.step where seq = any (array(select seq from live union all select seq from ended))
 )
 delete from {schema}.journal where line = 'job:' || $1::text;
 
--- name: prune    $1 after seq  $2 piece  $3 limit  $4 completed ms  $5 failed ms
--- C14: a piece of the history, in order of arrival, behind the last one. The last row tells where it stopped.
+-- name: prune    $1 after seq  $2 piece  $3 limit  $4 completed ms  $5 failed ms  $6 steps
+-- C14: a piece of the history, in order of arrival, behind the last one, and no more of it than has $6 steps. The last row
+-- tells where it stopped.
 with moment as materialized (
   select m.* from {schema}.moment m
 ), piece as materialized (
   select job_id, seq, state, finished_at from {schema}.history where seq > $1::bigint order by seq limit (select $2::integer)
-), old as materialized (
-  select p.job_id, p.seq
+), of_age as materialized (
+  select p.job_id, p.seq, (select count(*) from {schema}.step s where s.seq = p.seq) as steps
     from piece p, moment m
    where p.finished_at <= m.now - case p.state when 'failed' then $5::bigint else $4::bigint end
    order by p.seq
    limit $3::integer
+), old as materialized (
+  select job_id, seq
+    from (select job_id, seq, sum(steps) over (order by seq) as steps, row_number() over (order by seq) as nth from of_age) w
+   where steps <= $6::bigint or nth = 1
 ), gone as (
   delete from {schema}.history
    where job_id = any (array(select h.job_id from {schema}.history h
                               where h.job_id = any (array(select job_id from old))
                                 for update skip locked))
-  returning job_id, queue, state, generation
+  returning job_id, seq, queue, state, generation
+), dropped_steps as (
+  delete from {schema}.step where seq = any (array(select seq from gone))
 ), forgotten as (
   delete from {schema}.journal where line = any (array(select 'job:' || job_id from gone))
 ), counted as (
@@ -159,5 +168,6 @@ with moment as materialized (
 select (select count(*) from gone) as gone,
        (select count(*) from piece) as looked_at,
        (select count(*) from old) as old,
+       (select count(*) from of_age) as of_age,
        (select max(seq) from old) as last_old,
        (select max(seq) from piece) as last;
