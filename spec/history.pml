@@ -30,7 +30,7 @@
 #define D2 1               /* 0: an equal generation of another owner is admitted */
 #endif
 #ifndef HEAL
-#define HEAL 0             /* C19, for whom a destination refuses and the store calls current: 1 in the primary  2 in any store */
+#define HEAL 0             /* C19, when a current owner is refused at the destination: 1 in the primary  2 in any store */
 #endif
 #ifndef REVOKE
 #define REVOKE 0           /* 1: C13  2: only ends the lease */
@@ -58,6 +58,7 @@
 byte owner[STORES], gen[STORES]; bit live[STORES], ended[STORES];           /* the record, in each store */
 byte copyOwner, copyGen; bit copyLive, copyEnded;                           /* what the standby has of it */
 byte primary;
+bit begun;                                    /* names are interchangeable: the first claim of all is A's */
 bit given[(OWNERS + 1) * TOP];                                              /* all fences that any store ever granted */
 byte mark, markOwner;                                                       /* the destination */
 
@@ -66,6 +67,7 @@ byte finisher;                                                              /* w
 byte ends, revoked[STORES];
 
 #define WRITES(x) (x <= primary && (!SYNC || x == primary))
+#define FREE(x) (WRITES(x) && !ended[x] && ROOM(x) && (owner[x] == 0 || !live[x]) && !(OTHERS && owner[x] == o))
 #define CURRENT(x, how) (WRITES(x) && !ended[x] && owner[x] == o && (!how || gen[x] == g) && (!LOST || g > START(x)))
 #define BELOW(x) (x == primary && g <= START(x) && !ended[x] && owner[x] == o && gen[x] == g)
 #define GIVEN given[FENCE(o, g)]
@@ -87,7 +89,7 @@ end:
   do
   :: atomic { any(x, 0, primary); any(o, 1, OWNERS);
        if
-       :: WRITES(x) && !ended[x] && ROOM(x) && (owner[x] == 0 || !live[x]) && !(OTHERS && owner[x] == o) -> grant(x)
+       :: FREE(x) && (begun || o == 1) -> begun = 1; grant(x)
        :: else
        fi; x = 0; o = 0 }
   :: atomic { any(x, 0, primary);

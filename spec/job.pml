@@ -97,7 +97,7 @@ end:
        :: state == leased && asked && CANCEL_LOST != 3 -> gen++; vacate(cancelled); judge(expire)
        :: state == leased && attempt >= MAX -> gen = gen + C12_RAISES; vacate(failed); judge(expire)
        :: else ->
-            any(o, 1, 2);
+            if :: gen -> any(o, 1, 2) :: else -> o = 1 fi;             /* names are interchangeable: A is first */
             if :: STEPS || state == ready -> gen++ :: else fi;
             printf("%c claims with generation %d\n", 64 + o, gen);
             state = leased; owner = o; live = 1; attempt = attempt + COUNTED; holder[gen] = o;

@@ -66,7 +66,11 @@ end:
   do
   :: atomic { runs < RUNS && (!leaseLive || !LOOKS) ->
        any(j, 0, JOBS);
-       if :: j == 0 -> o = PERSON :: else -> any(o, 1, 2) fi;
+       if
+       :: j == 0 -> o = PERSON
+       :: j && !runs -> o = 1                          /* names are interchangeable: A is first */
+       :: j && runs -> any(o, 1, 2)
+       fi;
        if
        :: j == 0 -> take()
        :: j && (!leased[j] || !live[j]) ->

@@ -8,7 +8,7 @@
 #define LOOKS 1            /* 0: an enqueue looks for the key in a step before its insert */
 #endif
 #ifndef FREED
-#define FREED 1            /* when: 0 never  1 in the step that ends the job  2 by the claim  3 when a try fails  4 after the end */
+#define FREED 1            /* 0 never  1 by the step that ends the job  2 by the claim  3 when a try fails  4 after the end */
 #endif
 #ifndef BY_NAME
 #define BY_NAME 0          /* 1: a settling frees the key by its name, also when it comes too late */
