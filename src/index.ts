@@ -14,6 +14,8 @@ export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
 export {
+  EffectFailedError,
+  EffectHalfMadeError,
   EffectMismatchError,
   EffectRunningError,
   PrunedLineError,

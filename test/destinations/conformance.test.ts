@@ -2,15 +2,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { describe, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, inject, it } from "vitest";
 import { postgresGuard } from "../../src/destinations/postgres/index.ts";
 import { sqliteGuard } from "../../src/destinations/sqlite/index.ts";
 import { type Database, openDatabase } from "../../src/stores/sqlite/index.ts";
 import { destinationConformance } from "../../src/testing/index.ts";
+import { REDIS_LIBRARIES } from "../integrations/redis-clients.ts";
 import { type GuardUnderTest, guardWorld } from "../support/guard-harness.ts";
 import { type Behind, httpGuardWorld } from "../support/http-guard-harness.ts";
 import { optional } from "../support/optional.ts";
 import { missingPostgres, POSTGRES_VERSIONS, postgresServer } from "../support/postgres-server.ts";
+import { BY_COMMANDS, BY_LUA, redisGuardWorld } from "../support/redis-guard-harness.ts";
+import { missingRedis, RedisServer } from "../support/redis-server.ts";
 
 let places = 0;
 
@@ -104,3 +107,30 @@ for (const version of POSTGRES_VERSIONS) {
     });
   });
 }
+
+optional("the guard's conformance on Redis", missingRedis(), () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(() => server.close());
+
+  const kinds = [
+    { written: "commands", client: "node-redis 6", kind: BY_COMMANDS },
+    { written: "Lua", client: "ioredis 6", kind: BY_LUA },
+  ];
+  for (const { written, client, kind } of kinds) {
+    const library = REDIS_LIBRARIES.find(({ name }) => name === client);
+    if (library === undefined) throw new Error(`There is no ${client}`);
+    destinationConformance({ describe, it }, `the Redis guard with ${written}, by ${client}`, {
+      level: "fenced + deduplicated",
+      gaps: [
+        {
+          test: NO_HOLD.test,
+          because: "Redis runs a script alone, so nobody asks while an effect is under way",
+        },
+      ],
+      open: () => redisGuardWorld(server, library, kind),
+    });
+  }
+});

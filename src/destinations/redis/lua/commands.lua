@@ -1,0 +1,55 @@
+-- The caller's list of commands, each in ARGV as its length and its words. What can be known to fail is found before the
+-- first of them runs.
+local first, count = {}, 0
+do
+  local at = 1
+  while at <= #ARGV do
+    count = count + 1
+    first[count] = at + 1
+    at = at + 1 + tonumber(ARGV[at])
+  end
+  first[count + 1] = at + 1
+end
+
+local function words(n)
+  return unpack(ARGV, first[n], first[n + 1] - 2)
+end
+
+local function flaw(n)
+  local found = redis.pcall('COMMAND', 'GETKEYSANDFLAGS', words(n))
+  if found.err then
+    local is_fine = found.err:find('no key arguments', 1, true) or found.err:find('^NOPERM')
+    return not is_fine and found.err or nil
+  end
+  if not redis.acl_check_cmd(words(n)) then
+    return 'NOPERM this user has no permission for the command or one of its keys'
+  end
+  if is_cluster then
+    local own = redis.call('CLUSTER', 'KEYSLOT', MARKS)
+    for _, key in ipairs(found) do
+      if redis.call('CLUSTER', 'KEYSLOT', key[1]) ~= own then
+        return 'CROSSSLOT ' .. key[1] .. ' is in another slot than ' .. MARKS
+      end
+    end
+  end
+end
+
+if count > 1 or is_cluster then
+  for n = 1, count do
+    local err = flaw(n)
+    if err then
+      return { err = err, at = n }
+    end
+  end
+end
+
+local replies = {}
+for n = 1, count do
+  is_last = n == count
+  local reply = redis.pcall(words(n))
+  if type(reply) == 'table' and reply.err then
+    return { err = reply.err, at = n }
+  end
+  replies[n] = reply
+end
+return replies
