@@ -93,8 +93,9 @@ function serverRefusal(operation: string, message: string, sent?: Sent): Error |
     );
   }
   const cause = new Error(message);
+  const isForbidden = message.startsWith("ERR The user executing the script can't");
   if (FOR_NOW.has(code)) return new StoreBusyError(operation, 0, cause);
-  if (!UNTIL_MENDED.has(code)) return undefined;
+  if (!UNTIL_MENDED.has(code) && !isForbidden) return undefined;
   // The caller's own command on a key of another type is the caller's failure, not the server's.
   if (code === "WRONGTYPE" && sent !== undefined) return undefined;
   return new StoreUnusableError(`${operation}: Redis refused it (${message}); nothing was written.`, {

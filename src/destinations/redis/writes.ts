@@ -60,10 +60,10 @@ function encodeCommands(commands: readonly RedisCommand[]): EncodedWrite {
   };
 }
 
-function encodeScript({ lua, keys = [], args = [] }: RedisScript): EncodedWrite {
-  if (typeof lua !== "string") {
-    throw new InvalidArgumentError("write", lua, "a list of commands, or { lua, keys, args }");
-  }
+function encodeScript(given: RedisScript): EncodedWrite {
+  if (typeof given?.lua !== "string")
+    throw new InvalidArgumentError("write", given, "a list of commands, or { lua, keys, args }");
+  const { lua, keys = [], args = [] } = given;
   return {
     script: scriptFor(lua),
     keys: keys.map(checkKey),

@@ -15,11 +15,21 @@ local function words(n)
   return unpack(ARGV, first[n], first[n + 1] - 2)
 end
 
+-- Where this user may not ask, it is the command itself that shows it.
 local function flaw(n)
-  local found = redis.pcall('COMMAND', 'GETKEYSANDFLAGS', words(n))
+  local infos = real.pcall('COMMAND', 'INFO', (words(n)))
+  if infos.err then
+    return
+  elseif not infos[1] then
+    return 'ERR unknown command'
+  end
+  local arity, length = infos[1][2], select('#', words(n))
+  if (arity > 0 and arity ~= length) or length < -arity then
+    return 'ERR wrong number of arguments'
+  end
+  local found = keys_of(words(n))
   if found.err then
-    local is_fine = found.err:find('no key arguments', 1, true) or found.err:find('^NOPERM')
-    return not is_fine and found.err or nil
+    return found.err
   end
   if not redis.acl_check_cmd(words(n)) then
     return 'NOPERM this user has no permission for the command or one of its keys'

@@ -52,6 +52,7 @@ if is_indexed then
 end
 raise()
 
+local failed -- apart, since Redis's pcall makes a text of a table
 local is_made, answer = pcall(function()
   local given = {}
   for at = 7, #KEYS do
@@ -62,21 +63,19 @@ local is_made, answer = pcall(function()
     arguments[at - 8] = ARGV[at]
   end
   local result = body(watched, given, arguments)
-  if type(result) == 'table' and type(result.err) == 'string' then
-    error(result)
-  end
-  return answer_of(result)
+  failed = type(result) == 'table' and type(result.err) == 'string' and result or nil
+  return failed == nil and answer_of(result)
 end)
 
-if is_made then
+if is_made and not failed then
   if key ~= '' then
     real.call('HSET', ANSWERS, key, request .. '\n' .. answer)
   end
   return { 'made', answer }
 end
 
-local reason = type(answer) == 'table' and tostring(answer.err) or tostring(answer)
-local at = type(answer) == 'table' and tostring(answer.at or '') or ''
+local reason = failed and failed.err or tostring(type(answer) == 'table' and answer.err or answer)
+local at = tostring(failed and failed.at or '')
 local left = take_back()
 if left then
   if key ~= '' then

@@ -8,39 +8,53 @@ local lasting -- what was done that cannot be taken back
 local is_last = false
 
 local function copy_of(name)
-  local bytes = real.call('MEMORY', 'USAGE', name)
+  local bytes = real.pcall('MEMORY', 'USAGE', name)
   if not bytes then
     return {}
-  elseif bytes > most_bytes then
-    return { is_big = true }
+  elseif type(bytes) == 'number' and bytes > most_bytes then
+    return { why = name .. ' is larger than undoBytes' }
   end
-  return { dump = real.call('DUMP', name), until_ms = real.call('PEXPIRETIME', name) }
+  local dump, until_ms = real.pcall('DUMP', name), real.pcall('PEXPIRETIME', name)
+  if type(bytes) ~= 'number' or type(dump) ~= 'string' or type(until_ms) ~= 'number' then
+    return { why = 'this user may not copy ' .. name }
+  end
+  return { dump = dump, until_ms = until_ms }
 end
 
-local function has_flag(command, wanted)
-  local info = real.call('COMMAND', 'INFO', command)[1]
-  for _, flag in ipairs(info and info[3] or {}) do
-    if flag.ok == wanted then
+-- A command without keys: whether something of it remains.
+local function lasts(command)
+  local infos = real.pcall('COMMAND', 'INFO', command)
+  for _, flag in ipairs(infos[1] and infos[1][3] or {}) do
+    if flag.ok == 'write' or flag.ok == 'pubsub' then
       return true
     end
   end
-  return false
+  return infos.err ~= nil
+end
+
+-- The keys of a command and how it uses them; or why they are not known.
+local function keys_of(...)
+  if select('#', ...) == 1 then -- which the server's own answer takes for too few
+    return {}
+  end
+  local found = real.pcall('COMMAND', 'GETKEYSANDFLAGS', ...)
+  if found.err and found.err:find('no key arguments', 1, true) then
+    return {}
+  end
+  return found
 end
 
 -- The copies of what this command may write, made before it runs; or a reason why it can never be taken back.
 local function prepare(...)
-  local found = real.pcall('COMMAND', 'GETKEYSANDFLAGS', ...)
-  if found.err then
-    local command = tostring((...))
-    local is_harmless = found.err:find('no key arguments', 1, true)
-      and not has_flag(command, 'write')
-      and not has_flag(command, 'pubsub')
-    return {}, not is_harmless and command .. ' cannot be taken back' or nil
+  local found = keys_of(...)
+  if found.err or (#found == 0 and lasts((...))) then
+    return {}, tostring((...)) .. ' cannot be taken back'
   end
   local written = {}
   for _, each in ipairs(found) do
     local name, access = each[1], each[2][1]
-    if not access or access.ok ~= 'RO' then
+    -- XREADGROUP moves its group on, and calls that reading.
+    if not access or access.ok ~= 'RO' or (...):upper() == 'XREADGROUP' then
       copies[name] = copies[name] or copy_of(name)
       written[#written + 1] = copies[name]
     end
@@ -83,9 +97,9 @@ local function take_back()
   if lasting then
     return lasting
   end
-  for name, copy in pairs(copies) do
-    if copy.is_stale and copy.is_big then
-      return name .. ' is larger than undoBytes'
+  for _, copy in pairs(copies) do
+    if copy.is_stale and copy.why then
+      return copy.why
     end
   end
   for name, copy in pairs(copies) do
