@@ -19,7 +19,12 @@ export function missingRedis(): string | undefined {
 }
 
 /** It waits for its disk before it acknowledges, which Redis does not by itself. */
-const SETTINGS = { appendonly: "yes", appendfsync: "always", save: "" };
+const SETTINGS = {
+  appendonly: "yes",
+  appendfsync: "always",
+  save: "",
+  "repl-diskless-sync-delay": "0", // no other replica is to come
+};
 
 export class RedisServer {
   readonly socket: string;
@@ -85,6 +90,11 @@ export class RedisServer {
   async command(...words: string[]): Promise<unknown> {
     if (this.#aside === undefined) throw new Error("Redis does not run");
     return this.#aside.command(...words);
+  }
+
+  /** It stands still: connections stay open, and get no answer. Until it is killed. */
+  freeze(): void {
+    this.#process?.kill("SIGSTOP");
   }
 
   /** kill -9. */

@@ -96,7 +96,7 @@ export class Guard implements RedisGuard {
   ): Promise<string> {
     const token = checkLease(lease);
     const key = effectKey(lease, effect);
-    const { prefix, replicas, undoBytes } = this.#options;
+    const { prefix, undoBytes } = this.#options;
     const write = encodeWrite(given);
     const operation = `${verb} for ${token.line}`;
     const sent: Sent = { operation, token, key, write, prefix };
@@ -107,7 +107,6 @@ export class Guard implements RedisGuard {
       token.owner,
       key?.key ?? "",
       key?.request ?? "",
-      replicas > 0 ? "1" : "0",
       String(undoBytes),
       server.isCluster ? "1" : "0",
       ...write.args,

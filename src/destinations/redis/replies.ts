@@ -28,7 +28,7 @@ export interface Sent {
 
 /** For as long as it lasts, the server takes no writes. */
 const FOR_NOW = new Set(
-  "LOADING BUSY CLUSTERDOWN TRYAGAIN MASTERDOWN NOREPLICAS READONLY UNBLOCKED MOVED ASK".split(" "),
+  "LOADING BUSY CLUSTERDOWN TRYAGAIN MASTERDOWN NOREPLICAS READONLY MOVED ASK".split(" "),
 );
 /** Until somebody has done something about it. */
 const UNTIL_MENDED = new Set("NOAUTH NOPERM WRONGPASS OOM MISCONF WRONGTYPE NOSCRIPT NOPROTO".split(" "));

@@ -64,8 +64,9 @@ export class Server {
   }
 
   /**
-   * WAIT answers for what its own connection has written. One that was made anew after the write has written nothing, and
-   * WAIT would be content at once; so both ends are asked for the connection's number, all four sent together.
+   * WAIT answers for what its own server has written when it last ran something of its connection, be it a repeat that
+   * writes nothing. A client may be connected anew, to another server even, between the write and WAIT; so both ends are
+   * asked for the connection's number, all four sent together.
    */
   async #between(send: () => Promise<unknown>): Promise<{ reply: unknown; why?: string }> {
     const { replicas, replicasTimeoutMs } = this.#options;

@@ -1,7 +1,6 @@
 -- D1 to D4: compare, raise, the caller's writes and their answer, in one step. Redis runs it alone, and hands it to the
 -- append-only file and to replicas as one transaction.
 local line, generation, owner, key, request = unpack(ARGV, 1, 5)
-local must_write = ARGV[6] == '1' -- for WAIT, which looks at what this connection wrote last
 
 local mark = real.call('HGET', MARKS, line)
 local is_raise = true
@@ -20,7 +19,7 @@ elseif line:sub(1, 4) == 'job:' then
 end
 
 local function raise()
-  if is_raise or must_write then
+  if is_raise then
     real.call('HSET', MARKS, line, generation .. ' ' .. owner)
   end
 end
@@ -59,8 +58,8 @@ local is_made, answer = pcall(function()
     given[at - 6] = KEYS[at]
   end
   local arguments = {}
-  for at = 9, #ARGV do
-    arguments[at - 8] = ARGV[at]
+  for at = 8, #ARGV do
+    arguments[at - 7] = ARGV[at]
   end
   local result = body(watched, given, arguments)
   failed = type(result) == 'table' and type(result.err) == 'string' and result or nil

@@ -1,7 +1,7 @@
 -- Redis does not roll a script back. So what a key held is copied before the first write to it, and put back when a
 -- later command fails; nobody sees what was between, as a script runs alone.
 local real = redis
-local most_bytes = tonumber(ARGV[7])
+local most_bytes = tonumber(ARGV[6])
 local copies = {}
 local lasting -- what was done that cannot be taken back
 -- Set by the list of commands: what fails as the last one has written nothing, and nothing comes after it.
