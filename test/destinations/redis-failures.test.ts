@@ -103,12 +103,15 @@ optional("a write to Redis that fails in the middle", missingRedis(), () => {
     it.each([
       ["a command that there is not", ["FLY", "a"]],
       ["a command with too few arguments", ["SET", "a"]],
+      ["a command without its only argument", ["GET"]],
       ["a command that scripts may not give", ["SUBSCRIBE", "a"]],
     ] as const)("if it has %s, which is found before the first one runs", async (_, bad) => {
       const guard = await guardOn(server(), { undoBytes: 0 }); // nothing could be put back
       await server().command("SET", "big", BIG);
       const failed = await failure(write(guard, 1, [["APPEND", "big", "y"], [...bad]]));
-      expect(failed).toBeInstanceOf(bad[0] === "SUBSCRIBE" ? EffectHalfMadeError : EffectFailedError);
+      expect(failed).toBeInstanceOf(EffectFailedError);
+      expect(failed.message).toContain(`command 2 of 2 (${bad[0]}): ERR`);
+      expect(await server().command("STRLEN", "big")).toBe(BIG.length);
     });
 
     it("if a single command fails on a key of any size: it has written nothing", async () => {

@@ -27,6 +27,11 @@ local function flaw(n)
   if (arity > 0 and arity ~= length) or length < -arity then
     return 'ERR wrong number of arguments'
   end
+  for _, flag in ipairs(infos[1][3]) do
+    if flag.ok == 'noscript' then
+      return 'ERR this command is not allowed in a script'
+    end
+  end
   local found = keys_of(words(n))
   if found.err then
     return found.err
