@@ -1,4 +1,4 @@
-// src/ to dist/: the compiler, then the SQL files beside what reads them. Built aside and put in place by two renames, so
+// src/ to dist/: the compiler, then the SQL and Lua files beside what reads them. Built aside and put in place by two renames, so
 // that whoever runs from dist/ meanwhile never sees half of it.
 
 import { spawnSync } from "node:child_process";
@@ -14,7 +14,7 @@ const stale = join(root, `dist-${process.pid}-old`);
 
 try {
   if (compile()) {
-    copySql();
+    copyTexts();
     const cli = join(fresh, "cli", "main.js");
     if (existsSync(cli)) chmodSync(cli, 0o755); // npm does so when it installs; a checkout has only us
     putInPlace();
@@ -33,10 +33,10 @@ function compile() {
   return spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" }).status === 0;
 }
 
-function copySql() {
+function copyTexts() {
   const source = join(root, "src");
   for (const file of readdirSync(source, { recursive: true, encoding: "utf8" })) {
-    if (file.endsWith(".sql")) cpSync(join(source, file), join(fresh, file));
+    if (/\.(sql|lua)$/.test(file)) cpSync(join(source, file), join(fresh, file));
   }
 }
 

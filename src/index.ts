@@ -16,6 +16,8 @@ export type { QueueLimitOptions } from "./client/queue-limit.ts";
 export type { Step, StepFunction, StepOptions, StepScope, StepView } from "./client/step.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
 export {
+  EffectFailedError,
+  EffectHalfMadeError,
   EffectMismatchError,
   EffectRunningError,
   PrunedLineError,

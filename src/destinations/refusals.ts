@@ -65,3 +65,37 @@ export class EffectRunningError extends LeaseholdError {
     this.retryInMs = retryInMs;
   }
 }
+
+/** The effect failed and all of it was taken back: nothing was written by this call, and there is no record of it. */
+export class EffectFailedError extends LeaseholdError {
+  readonly code = "LH_EFFECT_FAILED";
+  /** The effect's key; the line where it had no step. */
+  readonly key: string;
+
+  constructor(key: string, why: string) {
+    super(`${key}: the effect failed, and nothing was written. ${why.replace(/[.]$/, "")}.`, {
+      next: "Correct the write; the next attempt makes it from the beginning.",
+    });
+    this.key = key;
+  }
+}
+
+/** The effect broke off, and a part of it has landed: there is no record of success, nor is it made again (D4). */
+export class EffectHalfMadeError extends LeaseholdError {
+  readonly code = "LH_EFFECT_HALF_MADE";
+  /** The effect's key; the line where it had no step, of which nothing is remembered. */
+  readonly key: string;
+  /** Whether it broke off in an earlier attempt, and this one has written nothing. */
+  readonly isEarlier: boolean;
+
+  constructor(key: string, why: string, isEarlier: boolean) {
+    super(
+      `${key}: the effect ${isEarlier ? "had broken off earlier" : "broke off"} and is half made. ${why}.`,
+      {
+        next: "Let a person look at what it wrote, put that right, and clear the key.",
+      },
+    );
+    this.key = key;
+    this.isEarlier = isEarlier;
+  }
+}

@@ -1,10 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Check } from "../../src/cli/demo/checks.ts";
 import type { Told } from "../../src/cli/demo/story.ts";
 import type { JournalEntry } from "../../src/index.ts";
 import { optional } from "../support/optional.ts";
 import { emptyDatabase, rowsOf } from "../support/postgres-database.ts";
 import { missingPostgres } from "../support/postgres-server.ts";
+import { missingRedis, RedisServer } from "../support/redis-server.ts";
 import { cli, cliJson, folder, startCli } from "./support.ts";
 
 describe("demo", () => {
@@ -62,13 +63,22 @@ describe("demo", () => {
     });
   });
 
+  optional("demo with the account behind redis", missingRedis(), () => {
+    it("tells it as JSON, and leaves nothing on the server", async () => {
+      const server = await RedisServer.start();
+      onTestFinished(() => server.close());
+      await tellsIt("redis", `redis://127.0.0.1:${server.port}`);
+      expect(await server.command("DBSIZE")).toBe(0);
+    });
+  });
+
   it("says what it needs of a destination", async () => {
     const demo = (destination: string) => cli(["demo", "--destination", destination], { cwd: folder() });
     const [server, unknown] = [await demo("postgres"), await demo("ftp://user:secret@host")];
     expect([server.code, unknown.code]).toEqual([2, 2]);
     expect(server.stderr).toContain("Give its address, postgres://USER:PASSWORD@HOST:PORT/DATABASE");
     expect(unknown.stderr).toContain(
-      "give one of sqlite, postgres://USER:PASSWORD@HOST:PORT/DATABASE, http, file",
+      "give one of sqlite, postgres://USER:PASSWORD@HOST:PORT/DATABASE, http, redis://HOST:PORT, file",
     );
     expect(unknown.stderr).not.toContain("secret");
   });

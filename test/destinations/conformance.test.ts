@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { describe, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, inject, it } from "vitest";
 import { postgresGuard } from "../../src/destinations/postgres/index.ts";
 import { sqliteGuard } from "../../src/destinations/sqlite/index.ts";
 import { type Database, openDatabase } from "../../src/stores/sqlite/index.ts";
 import { destinationConformance } from "../../src/testing/index.ts";
+import { REDIS_LIBRARIES } from "../integrations/redis-clients.ts";
 import { type GuardUnderTest, guardWorld } from "../support/guard-harness.ts";
 import { type Behind, httpGuardWorld } from "../support/http-guard-harness.ts";
 import { optional } from "../support/optional.ts";
@@ -16,6 +17,8 @@ import {
   type PostgresVersion,
   postgresServer,
 } from "../support/postgres-server.ts";
+import { BY_COMMANDS, BY_LUA, redisGuardWorld } from "../support/redis-guard-harness.ts";
+import { missingRedis, RedisServer } from "../support/redis-server.ts";
 
 let places = 0;
 
@@ -120,4 +123,31 @@ optional("an HTTP service's conformance on PostgreSQL 18", missingPostgres(18), 
     gaps: [],
     open: async () => httpGuardWorld(await postgresWorld(18)),
   });
+});
+
+optional("the guard's conformance on Redis", missingRedis(), () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(() => server.close());
+
+  const kinds = [
+    { written: "commands", client: "node-redis 6", kind: BY_COMMANDS },
+    { written: "Lua", client: "ioredis 6", kind: BY_LUA },
+  ];
+  for (const { written, client, kind } of kinds) {
+    const library = REDIS_LIBRARIES.find(({ name }) => name === client);
+    if (library === undefined) throw new Error(`There is no ${client}`);
+    destinationConformance({ describe, it }, `the Redis guard with ${written}, by ${client}`, {
+      level: "fenced + deduplicated",
+      gaps: [
+        {
+          test: NO_HOLD.test,
+          because: "Redis runs a script alone, so nobody asks while an effect is under way",
+        },
+      ],
+      open: () => redisGuardWorld(server, library, kind),
+    });
+  }
 });

@@ -1,8 +1,8 @@
 /**
  * Every JavaScript block of the README and of docs/ is a program: it runs against dist/, in a process and a folder of its
- * own, and prints what the page says that it prints. `js run postgres` has an empty database in DATABASE_URL; it and `js
- * run libraries` may import what is installed in test/integrations; `js file NAME` is a module that the page's programs
- * import.
+ * own, and prints what the page says that it prints. `js run postgres` has an empty database in DATABASE_URL, `js run
+ * redis` an empty server in REDIS_URL; they and `js run libraries` may import what is installed in test/integrations; `js
+ * file NAME` is a module that the page's programs import.
  */
 
 import { spawn } from "node:child_process";
@@ -14,6 +14,7 @@ import { missingLibraries } from "../integrations/libraries.ts";
 import { optional } from "../support/optional.ts";
 import { emptyDatabase } from "../support/postgres-database.ts";
 import { missingPostgres } from "../support/postgres-server.ts";
+import { missingRedis, RedisServer } from "../support/redis-server.ts";
 import { type Block, blocksOf, page, pages, ROOT } from "./markdown.ts";
 
 const PROGRAMS = new Set(["js", "mjs", "javascript", "ts", "typescript"]);
@@ -27,9 +28,10 @@ for (const path of pages()) {
 
   const files = programs.filter(({ marks }) => marks[0] === "file");
   const onPostgres = programs.filter(({ marks }) => marks[1] === "postgres");
+  const onRedis = programs.filter(({ marks }) => marks[1] === "redis");
   const withLibraries = programs.filter(({ marks }) => marks[1] === "libraries");
   const elsewhere = programs.filter(
-    (program) => ![files, onPostgres, withLibraries].flat().includes(program),
+    (program) => ![files, onPostgres, onRedis, withLibraries].flat().includes(program),
   );
   const runs = (
     program: Block,
@@ -55,6 +57,17 @@ for (const path of pages()) {
   if (withLibraries.length > 0) {
     optional(`the code of ${path} with its libraries`, missingLibraries(), () => {
       for (const program of withLibraries) runs(program, ["js", "run", "libraries"], async () => ({}));
+    });
+  }
+  if (onRedis.length > 0) {
+    optional(`the code of ${path} on Redis`, missingRedis(), () => {
+      for (const program of onRedis) {
+        runs(program, ["js", "run", "redis"], async () => {
+          const server = await RedisServer.start();
+          onTestFinished(() => server.close());
+          return { REDIS_URL: `redis://127.0.0.1:${server.port}` };
+        });
+      }
     });
   }
   if (onPostgres.length === 0) continue;

@@ -1,9 +1,10 @@
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { folder, ROOT, startProcess } from "../cli/support.ts";
 import { optional } from "../support/optional.ts";
 import { emptyDatabase, rowsOf } from "../support/postgres-database.ts";
 import { missingPostgres } from "../support/postgres-server.ts";
+import { missingRedis, RedisServer } from "../support/redis-server.ts";
 
 /** Everything that it prints. */
 const STORY = [
@@ -30,6 +31,15 @@ describe("the example of a late write", () => {
       const url = await emptyDatabase(18);
       await isRefused("postgres", [url]);
       expect(await rowsOf(url, "select 1 from pg_namespace where nspname like 'late%'")).toEqual([]);
+    }, 60_000);
+  });
+
+  optional("the example of a late write on Redis", missingRedis(), () => {
+    it("is refused by redis, with both generations, and leaves nothing there", async () => {
+      const server = await RedisServer.start();
+      onTestFinished(() => server.close());
+      await isRefused("redis", [`redis://127.0.0.1:${server.port}`]);
+      expect(await server.command("DBSIZE")).toBe(0);
     }, 60_000);
   });
 

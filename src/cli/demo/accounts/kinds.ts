@@ -10,7 +10,7 @@ interface Kind {
   load(): Promise<OpenAccount>;
 }
 
-export type KindName = "sqlite" | "postgres" | "http" | "file";
+export type KindName = "sqlite" | "postgres" | "http" | "redis" | "file";
 
 const KINDS: Readonly<Record<KindName, Kind>> = {
   sqlite: { load: async () => (await import("./sqlite.ts")).openSqlite },
@@ -19,6 +19,10 @@ const KINDS: Readonly<Record<KindName, Kind>> = {
     load: async () => (await import("./postgres.ts")).openPostgres,
   },
   http: { load: async () => (await import("./http.ts")).openHttp },
+  redis: {
+    server: { scheme: /^rediss?:\/\//, example: "redis://HOST:PORT" },
+    load: async () => (await import("./redis.ts")).openRedis,
+  },
   file: { load: async () => (await import("./file.ts")).openFile },
 };
 

@@ -1,0 +1,1 @@
+return redis.call('HDEL', MARKS, ARGV[1])

@@ -1,0 +1,1 @@
+return { redis.call('HGET', MARKS, ARGV[1]) or '' }
