@@ -14,6 +14,7 @@ import { queues } from "./commands/queues.ts";
 import { raiseFloor } from "./commands/raise-floor.ts";
 import { retry } from "./commands/retry.ts";
 import { revoke } from "./commands/revoke.ts";
+import { schedules } from "./commands/schedules.ts";
 import { show } from "./commands/show.ts";
 import { withLease } from "./commands/with-lease.ts";
 import { work } from "./commands/work.ts";
@@ -38,6 +39,7 @@ export function makeProgram(): Command {
     retry,
     deleteJobs,
     queues,
+    schedules,
     withLease,
     migrate,
     raiseFloor,

@@ -22,6 +22,8 @@ export interface WorkerOptions {
   readonly renewer?: "thread" | "inline";
   /** With the main loop silent for longer, ms, the thread lets all leases lapse: the process hangs. Default 60,000. */
   readonly maxBlockedMs?: number;
+  /** Whether it enqueues the due slots of the store's schedules, of whichever jobs. Default true; a drain never does. */
+  readonly schedules?: boolean;
 }
 
 export interface WorkerSettings extends Required<WorkerOptions> {
@@ -36,6 +38,7 @@ const WORKER_OPTIONS = new Set([
   "pollMs",
   "renewer",
   "maxBlockedMs",
+  "schedules",
   "signal", // of a drain
 ]);
 
@@ -55,6 +58,7 @@ export function workerSettings(
     pollMs: options.pollMs ?? 50,
     renewer: options.renewer ?? "thread",
     maxBlockedMs: options.maxBlockedMs ?? DEFAULT_MAX_BLOCKED_MS,
+    schedules: options.schedules ?? true,
     ...shared,
   };
   checkCount("concurrency", settings.concurrency);
@@ -67,6 +71,8 @@ export function workerSettings(
   if (settings.renewer !== "thread" && settings.renewer !== "inline") {
     throw new InvalidArgumentError("renewer", settings.renewer, `"thread" or "inline"`);
   }
+  if (typeof settings.schedules !== "boolean")
+    throw new InvalidArgumentError("schedules", settings.schedules, "true or false");
   return settings;
 }
 

@@ -74,10 +74,14 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
       [what, by],
     );
     await query(`update ${schema}.lease set lease_until = lease_until + $2 where name = $1`, [what, by]);
+    await query(
+      `update ${schema}.schedule set next_slot = next_slot + $2, set_at = set_at + $2 where name = $1`,
+      [what, by],
+    );
   };
 
   const empty = async (): Promise<void> => {
-    const tables = ["queue", "ended", "job", "history", "unique_key", "lease", "journal", "note"];
+    const tables = ["queue", "ended", "job", "history", "unique_key", "lease", "journal", "note", "schedule"];
     await query(`truncate ${tables.map((table) => `${schema}.${table}`).join(", ")} restart identity`);
     await query(`update ${schema}.store set epoch = 0, deleted_generation = 0`);
     emptied.set(url, [...(emptied.get(url) ?? []), schema]);

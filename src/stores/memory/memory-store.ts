@@ -8,6 +8,7 @@ import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.t
 import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
+import type { ScheduleStore } from "../schedules.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -32,6 +33,7 @@ import { acquireLease, deleteLease, releaseLease, renewLease } from "./named-lea
 import { cancelJob, deleteJob, pauseQueue, prune, raiseFloor, retryJob, revokeJob } from "./operating.ts";
 import { countsOf, pageOf } from "./reading.ts";
 import { healRun, outcomeOf, renewRun, settleRun, writeRun } from "./runs.ts";
+import { type KeptSchedule, MemorySchedules } from "./schedules.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import type { MemoryTransaction } from "./transaction.ts";
 
@@ -42,10 +44,12 @@ import type { MemoryTransaction } from "./transaction.ts";
 export class MemoryStore implements Store {
   readonly description: string = "memory";
   readonly renewalThread: undefined;
+  readonly schedules: ScheduleStore;
   readonly #keeper: StateKeeper;
 
   constructor(nowMs: () => number, timers: Timers) {
     this.#keeper = new StateKeeper(nowMs, timers);
+    this.schedules = new MemorySchedules(this.#keeper);
   }
 
   async open(): Promise<void> {
@@ -233,5 +237,10 @@ export class MemoryStore implements Store {
   tamperLease(name: string, change: (lease: NamedLease) => NamedLease): void {
     const lease = this.#keeper.state.leases.get(name);
     if (lease !== undefined) this.#keeper.state.leases.set(name, change(lease));
+  }
+  /** For tests: the same for a schedule. */
+  tamperSchedule(name: string, change: (kept: KeptSchedule) => KeptSchedule): void {
+    const kept = this.#keeper.state.schedules.get(name);
+    if (kept !== undefined) this.#keeper.state.schedules.set(name, change(kept));
   }
 }

@@ -6,6 +6,7 @@ import { type Generation, generation, type JobId, type Line } from "../../protoc
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
+import type { KeptSchedule } from "./schedules.ts";
 
 export interface MemoryState {
   /** Live and ended alike. Records are replaced, never changed in place. */
@@ -15,6 +16,7 @@ export interface MemoryState {
   readonly leaseIdleSinceMs: Map<string, number>;
   readonly journal: Map<Line, readonly JournalEntry[]>;
   readonly paused: Set<string>;
+  readonly schedules: Map<string, KeptSchedule>;
   /** What callers wrote in their own transactions. */
   readonly values: Map<string, unknown>;
   floor: FloorState;
@@ -28,6 +30,7 @@ export function emptyState(): MemoryState {
     leaseIdleSinceMs: new Map(),
     journal: new Map(),
     paused: new Set(),
+    schedules: new Map(),
     values: new Map(),
     floor: { epoch: 0, deletedGeneration: generation(0) },
     nextSeq: 1,
@@ -42,6 +45,7 @@ export function draftOf(state: MemoryState): MemoryState {
     leaseIdleSinceMs: new Map(state.leaseIdleSinceMs),
     journal: new Map(state.journal),
     paused: new Set(state.paused),
+    schedules: new Map(state.schedules),
     values: new Map(state.values),
     floor: state.floor,
     nextSeq: state.nextSeq,

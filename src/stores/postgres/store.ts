@@ -11,6 +11,7 @@ import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.t
 import type { Busy, Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
+import type { ScheduleStore } from "../schedules.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -51,6 +52,7 @@ import { DEFAULT_SWEEP_MS, type PostgresOptions } from "./options.ts";
 import { countQueues, getJobs, listJobs, outcomeOf } from "./read.ts";
 import { explain, explainNamed } from "./refusals.ts";
 import { renew, renewLeases } from "./renew.ts";
+import { PostgresSchedules } from "./schedules.ts";
 import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
 import { type Sql, Texts } from "./statements.ts";
@@ -63,6 +65,11 @@ import { findLease } from "./transition.ts";
 export class PostgresStore implements Store {
   readonly description: string;
   readonly renewalThread: RenewalThreadSpec | undefined;
+  readonly schedules: ScheduleStore = new PostgresSchedules({
+    transaction: (operation, options, fn) => this.#transaction(operation, options, fn),
+    read: (operation, options, fn) => this.#read(operation, options, fn),
+    dueNow: () => this.#dueNow(),
+  });
   readonly #options: PostgresOptions;
   readonly #schema: string;
   readonly #name: ConnectionName;

@@ -11,6 +11,7 @@ import { migrations } from "./migrations.ts";
 import { namedLeasesAndResources } from "./named-leases-and-resources.ts";
 import { payloadsAndNames } from "./payloads-and-names.ts";
 import { renewChapter } from "./renew.ts";
+import { schedules } from "./schedules.ts";
 import { settleChapter } from "./settle.ts";
 import { staleOwners } from "./stale-owners.ts";
 import { uniqueKeys } from "./unique-keys.ts";
@@ -30,6 +31,7 @@ export const conformanceChapters: readonly Chapter[] = [
   callersTransaction,
   payloadsAndNames,
   limits,
+  schedules,
   migrations,
 ];
 

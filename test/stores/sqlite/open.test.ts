@@ -89,7 +89,7 @@ describe("opening", () => {
     const path = join(temporaryFolder(), "jobs.db");
     const store = storeOn(path, { migrate: false });
     await expect(store.open()).rejects.toThrow(/leasehold migrate/);
-    expect((await store.pendingMigrations()).map(({ version }) => version)).toEqual([1]);
+    expect((await store.pendingMigrations())[0]?.version).toBe(1);
   });
 
   it("works in memory, for one process", async () => {
