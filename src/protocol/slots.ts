@@ -17,7 +17,7 @@ export type Calendar = (afterMs: number) => number | null;
  */
 export const ON_TIME_MS = 60_000;
 
-/** More stretches are not kept: of the oldest two, what lies between counts as dealt with. */
+/** More stretches are not kept: what lies between the two that are farthest from the present counts as dealt with. */
 const MOST_STRETCHES = 4;
 
 /**
@@ -25,7 +25,12 @@ const MOST_STRETCHES = 4;
  * in all. Those before are passed over.
  */
 export function firing(schedule: DueSchedule, nowMs: number, calendar: Calendar): Firing {
-  const { name, revision, nextSlotMs: foundSlotMs, covered, atMost } = schedule;
+  const { name, revision, nextSlotMs: foundSlotMs, atMost } = schedule;
+  // A clock that stands before all that is known of was set back: the schedule goes on as if it were made now.
+  const isBegun = schedule.covered.some(([fromMs]) => fromMs <= nowMs);
+  const covered: readonly Stretch[] = isBegun
+    ? schedule.covered
+    : bounded([[nowMs, nowMs], ...schedule.covered], nowMs);
   const slots = dueSlots(covered, atMost, nowMs, calendar);
   const first = slots[0];
   const last = slots.at(-1);
@@ -64,8 +69,7 @@ function dueSlots(
   calendar: Calendar,
 ): readonly number[] {
   const begun = covered.filter(([fromMs]) => fromMs <= nowMs).at(-1);
-  if (begun === undefined) return []; // the clock stands before the schedule was made
-  const openFromMs = nextOpen(covered, begun[1], calendar);
+  const openFromMs = begun === undefined ? null : nextOpen(covered, begun[1], calendar);
   if (openFromMs === null || openFromMs > nowMs) return [];
   const onTimeFromMs = Math.max(openFromMs, nowMs - ON_TIME_MS);
   const slots: number[] = [];
@@ -122,9 +126,15 @@ function cover(covered: readonly Stretch[], added: Stretch, calendar: Calendar):
     if (last === undefined || (open !== null && open < stretch[0])) joined.push(stretch);
     else joined[joined.length - 1] = [last[0], Math.max(last[1], stretch[1])];
   }
-  while (joined.length > MOST_STRETCHES) {
-    const [[fromMs], [, toMs]] = joined as [Stretch, Stretch];
-    joined.splice(0, 2, [fromMs, toMs]);
+  return bounded(joined, added[1]);
+}
+
+function bounded(stretches: readonly Stretch[], nowMs: number): readonly Stretch[] {
+  const kept = [...stretches];
+  while (kept.length > MOST_STRETCHES) {
+    const at = (kept[1]?.[0] ?? 0) <= nowMs ? 0 : kept.length - 2;
+    const [one, other] = kept.slice(at, at + 2) as [Stretch, Stretch];
+    kept.splice(at, 2, [one[0], other[1]]);
   }
-  return joined;
+  return kept;
 }

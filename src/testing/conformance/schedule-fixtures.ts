@@ -45,7 +45,7 @@ export async function scheduled(
 /** A firing of the slot that is next, after which `nextInMs` later is. */
 export function firingOf(
   schedule: ScheduleWrite & { readonly nextSlotMs: number },
-  nextInMs = HOUR_MS,
+  nextInMs: number = HOUR_MS,
 ): Firing {
   const { name, revision, nextSlotMs } = schedule;
   return {
