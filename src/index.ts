@@ -13,6 +13,8 @@ export { Leasehold, type LeaseholdOptions } from "./client/leasehold.ts";
 export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
 export type { QueueLimitOptions } from "./client/queue-limit.ts";
+export type { CatchUp, ScheduleOptions, ScheduleSpec, ScheduleView } from "./client/schedule-spec.ts";
+export type { ScheduleAnswer, Scheduled, Schedules } from "./client/schedules.ts";
 export type { Step, StepFunction, StepOptions, StepScope, StepView } from "./client/step.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
 export {

@@ -15,6 +15,7 @@ import { raiseFloor } from "./commands/raise-floor.ts";
 import { resolveStep } from "./commands/resolve-step.ts";
 import { retry } from "./commands/retry.ts";
 import { revoke } from "./commands/revoke.ts";
+import { schedules } from "./commands/schedules.ts";
 import { show } from "./commands/show.ts";
 import { withLease } from "./commands/with-lease.ts";
 import { work } from "./commands/work.ts";
@@ -40,6 +41,7 @@ export function makeProgram(): Command {
     resolveStep,
     deleteJobs,
     queues,
+    schedules,
     withLease,
     migrate,
     raiseFloor,

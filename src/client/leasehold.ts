@@ -15,6 +15,7 @@ import { WorkerInIsolationError } from "../worker/isolation/errors.ts";
 import { isIsolatedProcess } from "../worker/isolation/inside.ts";
 import { NamedLeases, type WithLeaseOptions } from "../worker/named-leases.ts";
 import { Pruner, type Retention } from "../worker/pruner.ts";
+import { Scheduler } from "../worker/scheduler.ts";
 import { jobsByName, type WorkerOptions, workerSettings } from "../worker/settings.ts";
 import { Worker } from "../worker/worker.ts";
 import type { JobDefinition } from "./define-job.ts";
@@ -29,6 +30,8 @@ import { checkCount, checkName } from "./names.ts";
 import { idOf, JOB_OPTIONS, newJob } from "./new-job.ts";
 import { type QueueLimitOptions, queueLimit } from "./queue-limit.ts";
 import { Results } from "./results.ts";
+import type { AnySpec, ScheduleSpec } from "./schedule-spec.ts";
+import { type Scheduled, Schedules } from "./schedules.ts";
 import { type StepView, stepView } from "./step.ts";
 
 export interface LeaseholdOptions {
@@ -56,6 +59,8 @@ const IDS_PER_CALL = 500;
 /** The door to one store: enqueue jobs, look at them, act on them, work on them. Many may share a store. */
 export class Leasehold {
   readonly store: Store;
+  /** The schedules of the store: list, pause, resume, run now, remove. `schedule` makes them. */
+  readonly schedules: Schedules;
   readonly #world: World;
   readonly #log: Log;
   readonly #call: CallOptions;
@@ -83,6 +88,14 @@ export class Leasehold {
     this.#maxInputBytes = maxInputBytes;
     this.#retention = { completedMs: 7 * DAY_MS, failedMs: 30 * DAY_MS, ...options.retentionMs };
     this.#enqueuer = new Enqueuer(store, callTimeoutMs);
+    this.schedules = new Schedules({
+      world: this.#world,
+      store,
+      log: this.#log,
+      call: this.#call,
+      enqueuer: this.#enqueuer,
+      maxInputBytes,
+    });
     this.#results = new Results(this.#world, store, callTimeoutMs);
     this.#leases = new NamedLeases(this.#world, store, this.#log, callTimeoutMs);
   }
@@ -145,6 +158,27 @@ export class Leasehold {
       rows.push(made instanceof Promise ? await made : made);
     }
     return this.#enqueuer.many(rows, options.tx);
+  }
+
+  // --- schedule ---
+
+  /**
+   * Makes a schedule known, or changes it: from the store's present time on, a job is enqueued for each of its slots by
+   * whichever worker comes first, with the input and options that are given and computed here. A definition that has not
+   * changed writes nothing, so programs may call this at each start; a worker never does so by itself.
+   *
+   * Each slot is enqueued once. Its job is a job like any other: it may run more than once, and two runs may overlap.
+   * When two releases make different definitions known, that of the higher `version` stays; without versions the last.
+   *
+   * @throws {InvalidArgumentError | SchemaMismatchError | UnstorableValueError} nothing was written
+   * @throws {UnknownOutcomeError} no answer: repeat the call
+   */
+  async schedule<Input, Result, const Member extends string = never>(
+    name: string,
+    spec: ScheduleSpec<Input, Result, Member>,
+  ): Promise<Scheduled> {
+    this.#assertOpen();
+    return this.schedules.put(name, spec as unknown as AnySpec);
   }
 
   // --- look ---
@@ -287,7 +321,11 @@ export class Leasehold {
   /** Starts to claim and run these jobs, until the worker is stopped or this client closed. */
   work(jobs: readonly JobDefinition[], options: WorkerOptions = {}): Worker {
     const pruner = new Pruner(this.#world, this.store, this.#log, this.#retention, this.#call.timeoutMs);
-    return this.#worker(this.#engine(jobs, options), pruner);
+    const engine = this.#engine(jobs, options);
+    if (options.schedules === false) return this.#worker(engine, pruner);
+    const { timeoutMs } = this.#call;
+    const scheduler = new Scheduler(this.#world, this.store, engine.events, this.#log, timeoutMs);
+    return this.#worker(engine, pruner, scheduler);
   }
 
   /**
@@ -301,7 +339,7 @@ export class Leasehold {
     options: WorkerOptions & { readonly signal?: AbortSignal } = {},
   ): Promise<RunCounts> {
     const engine = this.#engine(jobs, options);
-    return drained(this.#worker(engine, undefined), engine, options.signal);
+    return drained(this.#worker(engine), engine, options.signal);
   }
 
   /**
@@ -353,8 +391,12 @@ export class Leasehold {
     return engine;
   }
 
-  #worker(engine: Engine, pruner: Pruner | undefined): Worker {
-    const worker = new Worker(engine, pruner, (stopped) => this.#workers.delete(stopped));
+  #worker(engine: Engine, pruner?: Pruner, scheduler?: Scheduler): Worker {
+    const deaf = scheduler === undefined ? undefined : this.schedules.onChange(() => scheduler.poke());
+    const worker = new Worker(engine, pruner, scheduler, (stopped) => {
+      deaf?.();
+      this.#workers.delete(stopped);
+    });
     this.#workers.add(worker);
     return worker;
   }

@@ -22,6 +22,7 @@ import type { Busy, Refusal } from "../protocol/outcome.ts";
 import type { Renewed } from "../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
 import type { StepConflict, StepRecord, StepResolution, StepResolved, StepWrite } from "../protocol/step.ts";
+import type { ScheduleStore } from "./schedules.ts";
 
 export interface CallOptions {
   /** The call's own deadline, ms from now by this process's clock. */
@@ -174,6 +175,8 @@ export interface RenewalStore {
 export interface Store extends RenewalStore {
   /** For people: `sqlite ./leasehold.db`. */
   readonly description: string;
+
+  readonly schedules: ScheduleStore;
 
   /** Opens and, unless told otherwise, migrates. Called by every other method; calling it again is fine. */
   open(): Promise<void>;

@@ -1,9 +1,10 @@
 import { UnknownOutcomeError } from "../errors.ts";
+import type { ScheduleStore } from "../stores/schedules.ts";
 import type { Store } from "../stores/store.ts";
 
 /** A call on the store that is about to be made. */
 export interface FaultyCall {
-  readonly method: keyof Store;
+  readonly method: keyof Store | `schedules.${keyof ScheduleStore}`;
   readonly args: readonly unknown[];
   /** 1 for the first call of this method, and so on. */
   readonly number: number;
@@ -30,21 +31,25 @@ const UNTOUCHED: readonly PropertyKey[] = ["listen", "close", "description", "re
 
 /** `store` behind a connection that behaves as `plan` says. The store itself stays sound. */
 export function faultStore<S extends Store>(store: S, plan: FaultPlan): S {
-  const counts = new Map<PropertyKey, number>();
-  return new Proxy(store, {
-    get(target, property): unknown {
-      const member: unknown = Reflect.get(target, property);
-      if (typeof member !== "function") return member;
-      const call = (...args: unknown[]): Promise<unknown> => Reflect.apply(member, target, args);
-      if (UNTOUCHED.includes(property)) return call;
-      return (...args: unknown[]) => {
-        const number = (counts.get(property) ?? 0) + 1;
-        counts.set(property, number);
-        const method = property as keyof Store;
-        return suffer(plan({ method, args, number }), method, () => call(...args));
-      };
-    },
-  });
+  const counts = new Map<string, number>();
+  const faulty = <Target extends object>(real: Target, prefix: string): Target =>
+    new Proxy(real, {
+      get(target, property): unknown {
+        const member: unknown = Reflect.get(target, property);
+        if (property === "schedules") return faulty(member as ScheduleStore, "schedules.");
+        if (typeof member !== "function") return member;
+        const call = (...args: unknown[]): Promise<unknown> => Reflect.apply(member, target, args);
+        if (UNTOUCHED.includes(property)) return call;
+        return (...args: unknown[]) => {
+          const method = `${prefix}${String(property)}`;
+          const number = (counts.get(method) ?? 0) + 1;
+          counts.set(method, number);
+          const planned = plan({ method: method as FaultyCall["method"], args, number });
+          return suffer(planned, method, () => call(...args));
+        };
+      },
+    });
+  return faulty(store, "");
 }
 
 async function suffer(fault: Fault, method: string, call: () => Promise<unknown>): Promise<unknown> {

@@ -1,5 +1,6 @@
 import type { EndOfTrust } from "../errors.ts";
 import type { Previous } from "../protocol/claim.ts";
+import type { EnqueueAnswer } from "../protocol/enqueue.ts";
 import type { FencingToken, Generation, JobId } from "../protocol/identity.ts";
 import type { EndReason, JobState } from "../protocol/job.ts";
 import type { Refusal } from "../protocol/outcome.ts";
@@ -49,6 +50,13 @@ export interface WorkerEvents {
   };
   /** Nothing is due; the worker sleeps. */
   idle: { readonly nextDueInMs: number | undefined };
+  /** This worker has enqueued a slot of a schedule, so late by store time; `answer` says what became of its job. */
+  scheduled: {
+    readonly schedule: string;
+    readonly slotMs: number;
+    readonly lateMs: number;
+    readonly answer: EnqueueAnswer;
+  };
   unreachable: { readonly error: unknown };
   reachable: Record<string, never>;
   error: { readonly error: unknown; readonly during: string };

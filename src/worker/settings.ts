@@ -31,6 +31,8 @@ export interface WorkerOptions {
   readonly maxBlockedMs?: number;
   /** The processes of isolated jobs. There are at most `concurrency` of them. */
   readonly isolation?: IsolationOptions;
+  /** Whether it enqueues the due slots of the store's schedules, of whichever jobs. Default true; a drain never does. */
+  readonly schedules?: boolean;
 }
 
 export interface WorkerSettings extends Required<Omit<WorkerOptions, "isolation">> {
@@ -47,6 +49,7 @@ const WORKER_OPTIONS = new Set([
   "renewer",
   "maxBlockedMs",
   "isolation",
+  "schedules",
   "signal", // of a drain
 ]);
 
@@ -69,6 +72,7 @@ export function workerSettings(
     renewer: options.renewer ?? "thread",
     maxBlockedMs: options.maxBlockedMs ?? DEFAULT_MAX_BLOCKED_MS,
     isolation: isolationSettings(options.isolation ?? {}),
+    schedules: options.schedules ?? true,
     ...shared,
   };
   checkCount("concurrency", settings.concurrency);
@@ -81,6 +85,8 @@ export function workerSettings(
   if (settings.renewer !== "thread" && settings.renewer !== "inline") {
     throw new InvalidArgumentError("renewer", settings.renewer, `"thread" or "inline"`);
   }
+  if (typeof settings.schedules !== "boolean")
+    throw new InvalidArgumentError("schedules", settings.schedules, "true or false");
   return settings;
 }
 

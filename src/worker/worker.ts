@@ -3,6 +3,7 @@ import type { Owner } from "../protocol/identity.ts";
 import type { Engine } from "./engine.ts";
 import type { RunCounts, WorkerEvents } from "./events.ts";
 import type { Pruner } from "./pruner.ts";
+import type { Scheduler } from "./scheduler.ts";
 import { checkGraceMs } from "./settings.ts";
 
 /** After their signal at a stop, handlers have so long to end before they are left behind, ms. */
@@ -17,19 +18,27 @@ export class Worker {
   readonly #engine: Engine;
   readonly #world: World;
   readonly #pruner: Pruner | undefined;
+  readonly #scheduler: Scheduler | undefined;
   readonly #stopped: (worker: Worker) => void;
   #stopping: Promise<void> | undefined;
   #grace: { readonly timer: Timer; readonly atMs: number; readonly over: () => void } | undefined;
 
   /** Made by `leasehold.work`; not to be called. */
-  constructor(engine: Engine, pruner: Pruner | undefined, stopped: (worker: Worker) => void) {
+  constructor(
+    engine: Engine,
+    pruner: Pruner | undefined,
+    scheduler: Scheduler | undefined,
+    stopped: (worker: Worker) => void,
+  ) {
     this.owner = engine.owner;
     this.#engine = engine;
     this.#world = engine.world;
     this.#pruner = pruner;
+    this.#scheduler = scheduler;
     this.#stopped = stopped;
     engine.start();
     pruner?.start();
+    scheduler?.start();
   }
 
   /** How many handlers run at this moment. */
@@ -81,6 +90,7 @@ export class Worker {
     this.#world.reached("in-shutdown");
     this.#pruner?.stop();
     // The grace counts from now, not from the answer to a claim that is still under way.
+    const schedulerStopped = this.#scheduler?.stop();
     const graceOver = new Promise<void>((resolve) => this.#armGrace(graceMs, resolve));
     await engine.quiesce();
     await Promise.race([engine.handlersEnded(), graceOver]);
@@ -92,6 +102,7 @@ export class Worker {
       await this.#within(engine.terminateIsolated(), AFTER_KILL_MS);
     }
     await this.#within(engine.outcomesKnown(), engine.callTimeoutMs);
+    await schedulerStopped;
     await engine.close();
     this.#stopped(this);
     engine.events.emit("stopped", {});

@@ -60,9 +60,20 @@ describe("imports go one way", () => {
       ],
     },
     {
+      folder: "src/schedules",
+      may: ["../protocol/slots.ts", "../errors.ts", "./cron.ts", "croner"],
+      mayNot: ["../clock/world.ts", "../stores/store.ts", "../client/a.ts", "../worker/a.ts"],
+    },
+    {
       folder: "src/stores",
-      may: ["../protocol/claim.ts", "../clock/world.ts", "../errors.ts", "./store.ts"],
-      mayNot: ["./memory/index.ts", "./sqlite/index.ts", "../destinations/file.ts", "../worker/a.ts"],
+      may: ["../protocol/claim.ts", "../clock/world.ts", "../errors.ts", "./store.ts", "./schedules.ts"],
+      mayNot: [
+        "../schedules/cron.ts",
+        "./memory/index.ts",
+        "./sqlite/index.ts",
+        "../destinations/file.ts",
+        "../worker/a.ts",
+      ],
     },
     {
       folder: "src/stores/memory",

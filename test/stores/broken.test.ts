@@ -54,6 +54,7 @@ describe("the suite itself", () => {
       "caller's transaction",
       "payloads and names",
       "limits",
+      "schedules",
       "migrations",
     ]);
     expect(new Set(names).size).toBe(names.length);

@@ -43,6 +43,10 @@ function shift(store: MemoryStore, what: JobId | string, byMs: number): void {
     leaseUntilMs: moved(job.leaseUntilMs),
     runAtMs: moved(job.runAtMs),
   }));
+  store.tamperSchedule(what, ({ schedule, setAtMs }) => ({
+    schedule: { ...schedule, nextSlotMs: moved(schedule.nextSlotMs) },
+    setAtMs: setAtMs + byMs,
+  }));
   store.tamperLease(what, (lease) => ({ ...lease, leaseUntilMs: moved(lease.leaseUntilMs) }));
 }
 

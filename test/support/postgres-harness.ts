@@ -74,6 +74,10 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
       [what, by],
     );
     await query(`update ${schema}.lease set lease_until = lease_until + $2 where name = $1`, [what, by]);
+    await query(
+      `update ${schema}.schedule set next_slot = next_slot + $2, set_at = set_at + $2 where name = $1`,
+      [what, by],
+    );
   };
 
   const empty = async (): Promise<void> => {

@@ -9,10 +9,11 @@ import type { Competitor, ConformanceHarness, ConformanceWorld } from "../../src
 import { startCompetitor } from "./competitor.ts";
 import { withShiftedClock } from "./shifted-clock.ts";
 
-/** Moves the times of one job, or one named lease, whichever is called so. */
+/** Moves the times of one job, named lease or schedule, whichever is called so. */
 const SHIFT = [
   `update leasehold_job set lease_until = lease_until + :by, run_at = run_at + :by where job_id = :what`,
   `update leasehold_lease set lease_until = lease_until + :by where name = :what`,
+  `update leasehold_schedule set next_slot = next_slot + :by, set_at = set_at + :by where name = :what`,
 ];
 
 /** One file in a folder of its own, and every handle on it that a test asked for. */

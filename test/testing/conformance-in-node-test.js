@@ -18,6 +18,10 @@ function worldOf(store) {
       leaseUntilMs: moved(job.leaseUntilMs),
       runAtMs: moved(job.runAtMs),
     }));
+    inner.tamperSchedule(what, ({ schedule, setAtMs }) => ({
+      schedule: { ...schedule, nextSlotMs: moved(schedule.nextSlotMs) },
+      setAtMs: setAtMs + byMs,
+    }));
     inner.tamperLease(what, (lease) => ({ ...lease, leaseUntilMs: moved(lease.leaseUntilMs) }));
   };
   return {

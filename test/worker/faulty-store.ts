@@ -1,6 +1,9 @@
+import type { ScheduleStore } from "../../src/stores/schedules.ts";
 import type { Store } from "../../src/stores/store.ts";
 
-type Method = Exclude<keyof Store, "description" | "renewalThread" | "listen">;
+type Method =
+  | Exclude<keyof Store, "description" | "renewalThread" | "listen" | "schedules">
+  | `schedules.${keyof ScheduleStore}`;
 
 /** A store whose calls a test can watch, delay, drop and break; it does nothing of this by itself. */
 export interface FaultyStore extends Store {
@@ -28,20 +31,23 @@ export function faulty(store: Store): FaultyStore {
     after: (method: Method, fault: (answer: never) => unknown) => add(after, method, fault),
     called: (method: Method) => calls.filter((call) => call.method === method).length,
   };
-  return new Proxy(store, {
-    get(target, key) {
-      if (key in own) return own[key as keyof typeof own];
-      const member = Reflect.get(target, key, target) as unknown;
-      if (typeof member !== "function") return member;
-      if (key === "listen") return member.bind(target);
-      const method = key as Method;
-      return async (...args: never[]) => {
-        calls.push({ method, args });
-        for (const fault of [...(before.get(method) ?? [])]) await fault(...args);
-        const answer = (await member.apply(target, args)) as never;
-        for (const fault of [...(after.get(method) ?? [])]) await fault(answer);
-        return answer;
-      };
-    },
-  }) as FaultyStore;
+  const wrapped = (real: object, prefix: string): object =>
+    new Proxy(real, {
+      get(target, key) {
+        if (prefix === "" && key in own) return own[key as keyof typeof own];
+        const member = Reflect.get(target, key, target) as unknown;
+        if (key === "schedules") return wrapped(member as object, "schedules.");
+        if (typeof member !== "function") return member;
+        if (key === "listen") return member.bind(target);
+        const method = `${prefix}${String(key)}` as Method;
+        return async (...args: never[]) => {
+          calls.push({ method, args });
+          for (const fault of [...(before.get(method) ?? [])]) await fault(...args);
+          const answer = (await member.apply(target, args)) as never;
+          for (const fault of [...(after.get(method) ?? [])]) await fault(answer);
+          return answer;
+        };
+      },
+    });
+  return wrapped(store, "") as FaultyStore;
 }

@@ -37,10 +37,11 @@ export function testWorld(options: Partial<LeaseholdOptions> = {}): TestWorld {
       let dead = false;
       const silent = (target: object, key: string | symbol): unknown => {
         const member = Reflect.get(target, key) as unknown;
+        if (key === "schedules") return new Proxy(member as object, { get: silent });
         if (typeof member !== "function") return member;
         return (...args: unknown[]) => (dead ? new Promise(() => {}) : member.apply(target, args));
       };
-      const own = new Proxy(store, { get: (target, key) => silent(target, key) });
+      const own = new Proxy(store, { get: silent }) as FaultyStore;
       const kill = (): void => {
         dead = true;
       };

@@ -10,6 +10,7 @@ import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
 import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
+import type { ScheduleStore } from "../schedules.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -35,6 +36,7 @@ import { acquireLease, deleteLease, releaseLease, renewLease } from "./named-lea
 import { cancelJob, deleteJob, pauseQueue, prune, raiseFloor, retryJob, revokeJob } from "./operating.ts";
 import { countsOf, pageOf } from "./reading.ts";
 import { healRun, outcomeOf, renewRun, settleRun, writeRun } from "./runs.ts";
+import { type KeptSchedule, MemorySchedules } from "./schedules.ts";
 import type { MemoryState } from "./state.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import { resolveStepOf, stepsOf } from "./steps.ts";
@@ -47,10 +49,12 @@ import type { MemoryTransaction } from "./transaction.ts";
 export class MemoryStore implements Store {
   readonly description: string = "memory";
   readonly renewalThread: undefined;
+  readonly schedules: ScheduleStore;
   readonly #keeper: StateKeeper;
 
   constructor(nowMs: () => number, timers: Timers) {
     this.#keeper = new StateKeeper(nowMs, timers);
+    this.schedules = new MemorySchedules(this.#keeper);
   }
 
   async open(): Promise<void> {
@@ -267,5 +271,10 @@ export class MemoryStore implements Store {
   tamperLease(name: string, change: (lease: NamedLease) => NamedLease): void {
     const lease = this.#keeper.state.leases.get(name);
     if (lease !== undefined) this.#keeper.state.leases.set(name, change(lease));
+  }
+  /** For tests: the same for a schedule. */
+  tamperSchedule(name: string, change: (kept: KeptSchedule) => KeptSchedule): void {
+    const kept = this.#keeper.state.schedules.get(name);
+    if (kept !== undefined) this.#keeper.state.schedules.set(name, change(kept));
   }
 }

@@ -8,6 +8,7 @@ import type { JournalEntry } from "../../protocol/journal.ts";
 import type { QueueLimit, Starts } from "../../protocol/limit.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
 import type { StepRecord } from "../../protocol/step.ts";
+import type { KeptSchedule } from "./schedules.ts";
 
 export interface MemoryState {
   /** Live and ended alike. Records are replaced, never changed in place. */
@@ -20,6 +21,7 @@ export interface MemoryState {
   readonly journal: Map<Line, readonly JournalEntry[]>;
   readonly paused: Set<string>;
   readonly limits: Map<string, LimitState>;
+  readonly schedules: Map<string, KeptSchedule>;
   /** What callers wrote in their own transactions. */
   readonly values: Map<string, unknown>;
   floor: FloorState;
@@ -41,6 +43,7 @@ export function emptyState(): MemoryState {
     journal: new Map(),
     paused: new Set(),
     limits: new Map(),
+    schedules: new Map(),
     values: new Map(),
     floor: { epoch: 0, deletedGeneration: generation(0) },
     nextSeq: 1,
@@ -57,6 +60,7 @@ export function draftOf(state: MemoryState): MemoryState {
     journal: new Map(state.journal),
     paused: new Set(state.paused),
     limits: new Map(state.limits),
+    schedules: new Map(state.schedules),
     values: new Map(state.values),
     floor: state.floor,
     nextSeq: state.nextSeq,

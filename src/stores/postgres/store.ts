@@ -13,6 +13,7 @@ import type { Busy, Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
 import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
+import type { ScheduleStore } from "../schedules.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -54,6 +55,7 @@ import { DEFAULT_SWEEP_MS, type PostgresOptions } from "./options.ts";
 import { countQueues, getJobs, listJobs, outcomeOf } from "./read.ts";
 import { explain, explainNamed } from "./refusals.ts";
 import { renew, renewLeases } from "./renew.ts";
+import { PostgresSchedules } from "./schedules.ts";
 import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
 import { type Sql, Texts } from "./statements.ts";
@@ -67,6 +69,11 @@ import { findLease } from "./transition.ts";
 export class PostgresStore implements Store {
   readonly description: string;
   readonly renewalThread: RenewalThreadSpec | undefined;
+  readonly schedules: ScheduleStore = new PostgresSchedules({
+    transaction: (operation, options, fn) => this.#transaction(operation, options, fn),
+    read: (operation, options, fn) => this.#read(operation, options, fn),
+    dueNow: () => this.#dueNow(),
+  });
   readonly #options: PostgresOptions;
   readonly #schema: string;
   readonly #name: ConnectionName;

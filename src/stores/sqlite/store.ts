@@ -13,6 +13,7 @@ import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
 import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
+import type { ScheduleStore } from "../schedules.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -48,6 +49,7 @@ import { inspect, openDatabase } from "./open.ts";
 import { DEFAULT_SWEEP_MS, type SqliteOptions } from "./options.ts";
 import { countQueues, getJobs, listJobs, outcomeOf } from "./read.ts";
 import { renew, renewLeases } from "./renew.ts";
+import { SqliteSchedules } from "./schedules.ts";
 import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
 import { Statements } from "./statements.ts";
@@ -66,6 +68,11 @@ interface Opened {
 export class SqliteStore implements Store {
   readonly description: string;
   readonly renewalThread: RenewalThreadSpec | undefined;
+  readonly schedules: ScheduleStore = new SqliteSchedules({
+    write: (operation, options, fn) => this.#write(operation, options, fn),
+    read: (operation, fn) => this.#read(operation, fn),
+    ring: () => this.#ring(),
+  });
   readonly #options: SqliteOptions;
   readonly #path: string;
   readonly #world: World;

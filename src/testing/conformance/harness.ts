@@ -11,13 +11,16 @@ export interface ConformanceWorld {
   readonly store: Store;
 
   /**
-   * Moves one job's, or one named lease's, times back by `byMs`: the end of its lease, and when it is due. Time never
+   * Moves one job's, named lease's or schedule's times back by `byMs`: the end of its lease, and when it is due. Time never
    * passes in this suite; this is how leases lapse. Whatever the store remembers of them outside that record (a sweep
    * done a moment ago, a prepared list) must not hide the change from the next call.
    */
   lapse(what: JobId | string, byMs: number): Promise<void>;
 
-  /** As if the store's clock had been set back by `byMs` (T5): those times lie so much further in the future. */
+  /**
+   * As if the store's clock had been set back by `byMs` (T5): those times, and when the next slot of a schedule was noted, lie
+   * so much further in the future.
+   */
   setBack(what: JobId | string, byMs: number): Promise<void>;
 
   /** The store on the same data as another process has it: opened, and a handle of its own where there is such a thing. */

@@ -12,6 +12,7 @@ import { namedLeasesAndResources } from "./named-leases-and-resources.ts";
 import { payloadsAndNames } from "./payloads-and-names.ts";
 import { queueLimits } from "./queue-limits.ts";
 import { renewChapter } from "./renew.ts";
+import { schedules } from "./schedules.ts";
 import { settleChapter } from "./settle.ts";
 import { staleOwners } from "./stale-owners.ts";
 import { stepsChapter } from "./steps.ts";
@@ -34,6 +35,7 @@ export const conformanceChapters: readonly Chapter[] = [
   payloadsAndNames,
   limits,
   queueLimits,
+  schedules,
   migrations,
 ];
 
