@@ -22,6 +22,8 @@ export interface ClaimerHost {
   /** May more be claimed just now? False while too many outcomes are unconfirmed. */
   mayClaim(): boolean;
   claimed(reply: Claimed, sent: Instant): void;
+  /** No claim is to come just now: what waits may have the places that were kept for one. */
+  noneComes(): void;
   /** Nothing is due. */
   idle(nextDueInMs: number | undefined): void;
   /** The store gave no answer, or an error. */
@@ -129,15 +131,21 @@ export class Claimer {
   }
 
   #look(): void {
-    if (this.#stopped || this.#claiming !== undefined || this.#roster.isAlone || !this.#host.mayClaim())
+    if (this.#stopped || this.#claiming !== undefined) return;
+    if (this.#roster.isAlone || !this.#host.mayClaim()) {
+      this.#host.noneComes();
       return;
+    }
     const sent = instant(this.#world.clock);
     this.#roster.nowMs = sent.monotonicMs;
     const { free, ahead, waiting } = this.#roster;
     const takeover = free > 0 && this.#takesOver(sent.monotonicMs);
     const limit = takeover ? 1 : free + ahead - waiting;
     // With all places taken, a prefetch is worth a call when half of it is used up and there was more to be had.
-    if (limit <= 0 || (free === 0 && (this.#short || limit * 2 < ahead))) return;
+    if (limit <= 0 || (free === 0 && (this.#short || limit * 2 < ahead))) {
+      this.#host.noneComes();
+      return;
+    }
     this.#claiming = this.#claim(limit, free, takeover);
     void this.#claiming.then(() => this.#after());
   }
@@ -170,7 +178,10 @@ export class Claimer {
     }
     this.#roster.reserved = 0;
     this.#roster.nowMs = this.#world.clock.monotonicMs();
-    if (reply === undefined) return;
+    if (reply === undefined) {
+      this.#host.noneComes();
+      return;
+    }
     if (this.#failures > 0) this.#host.answered();
     this.#failures = 0;
     this.#note(reply, limit, takeover);

@@ -148,6 +148,10 @@ export class Engine implements RunHost, ClaimerHost {
     this.#startWaiting();
   }
 
+  noneComes(): void {
+    this.roster.start(0, this.world.clock.monotonicMs());
+  }
+
   idle(nextDueInMs: number | undefined): void {
     if (this.events.has("idle")) this.events.emit("idle", { nextDueInMs });
     if (this.#live === 0) this.onQuiet?.();
