@@ -17,15 +17,15 @@ export function errorJson(thrown: unknown): string {
 
 /** Whether the handler asked for no further attempt, with this copy's `FinalError` or another's. */
 export function isFinal(thrown: unknown): boolean {
-  return read(thrown, "code") === "LH_FINAL";
+  return memberOf(thrown, "code") === "LH_FINAL";
 }
 
 function stored(thrown: unknown, budget: number, causes: number): StoredError {
   if (!isErrorLike(thrown)) return { name: "NonError", message: cleaned(described(thrown), budget) };
-  const name = read(thrown, "name");
-  const message = read(thrown, "message");
-  const stack = read(thrown, "stack");
-  const cause = read(thrown, "cause");
+  const name = memberOf(thrown, "name");
+  const message = memberOf(thrown, "message");
+  const stack = memberOf(thrown, "stack");
+  const cause = memberOf(thrown, "cause");
   return {
     name: cleaned(typeof name === "string" && name !== "" ? name : "Error", 200),
     message: cleaned(typeof message === "string" ? message : described(message), budget),
@@ -37,14 +37,14 @@ function stored(thrown: unknown, budget: number, causes: number): StoredError {
 function isErrorLike(thrown: unknown): boolean {
   try {
     // The second is for errors of another realm.
-    return thrown instanceof Error || typeof read(thrown, "stack") === "string";
+    return thrown instanceof Error || typeof memberOf(thrown, "stack") === "string";
   } catch {
     return false;
   }
 }
 
-/** A member of what was thrown, which may be a trap itself. */
-function read(thrown: unknown, key: string): unknown {
+/** A member of what was thrown, which may be a trap itself; undefined where there is none. */
+export function memberOf(thrown: unknown, key: string): unknown {
   if ((typeof thrown !== "object" && typeof thrown !== "function") || thrown === null) return undefined;
   try {
     return (thrown as Record<string, unknown>)[key];
