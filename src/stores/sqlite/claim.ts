@@ -9,7 +9,7 @@ import { findCandidates } from "./candidates.ts";
 import { note } from "./journal.ts";
 import type { Moment } from "./moment.ts";
 import type { Statements } from "./statements.ts";
-import type { Sweep } from "./sweep.ts";
+import { freeWaiting, type Sweep } from "./sweep.ts";
 import { findLease, saveLease } from "./transition.ts";
 
 /** How many delayed or lapsed rows one claim moves at the most; the next claim goes on. */
@@ -48,7 +48,7 @@ export interface ClaimedBatch {
 }
 
 export function claim(statements: Statements, request: ClaimRequest, moment: Moment): ClaimedBatch {
-  statements.run("promote due", { now: moment.nowMs, limit: ROWS_A_SWEEP });
+  promoteDue(statements, request, moment.nowMs);
   const jobs: ClaimedJob[] = [];
   let isCutShort = false;
   const take = (queue: string, limit: number): void => {
@@ -67,6 +67,15 @@ export function claim(statements: Statements, request: ClaimRequest, moment: Mom
     take(queue, request.limit - jobs.length);
   }
   return { jobs, isCutShort: isCutShort && jobs.length < request.limit };
+}
+
+function promoteDue(statements: Statements, { queues }: ClaimRequest, nowMs: number): void {
+  const promoted = statements.all<{ resource: string | null }>("promote due", {
+    now: nowMs,
+    limit: ROWS_A_SWEEP,
+  });
+  const resources = new Set(promoted.map(({ resource }) => resource));
+  for (const resource of resources) if (resource !== null) freeWaiting(statements, resource, queues, nowMs);
 }
 
 function claimFrom(

@@ -86,6 +86,8 @@ CREATE TABLE leasehold_store (
 
 CREATE INDEX leasehold_job_delayed on leasehold_job (run_at) where phase = 0;
 
+CREATE INDEX leasehold_job_in_line on leasehold_job (resource, queue, priority) where phase = 1 and resource is not null;
+
 CREATE INDEX leasehold_job_leased on leasehold_job (queue) where phase = 2;
 
 CREATE INDEX leasehold_job_open on leasehold_job (queue) where phase in (1, 3) and owner is not null;

@@ -124,7 +124,7 @@ export class SqliteStore implements Store {
     if (!look.some) return { jobs: [], ended: [], nextDueInMs: look.nextDueInMs };
     return connection.write("claim", options.timeoutMs, (statements) => {
       const moment = readMoment(statements);
-      const ended = look.sweep ? this.#sweep.run(statements, moment) : [];
+      const ended = look.sweep ? this.#sweep.run(statements, request.queues, moment) : [];
       const { jobs, isCutShort } = claim(statements, request, moment);
       return { jobs, ended, nextDueInMs: isCutShort ? 0 : look.nextDueInMs };
     });

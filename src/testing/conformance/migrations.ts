@@ -31,7 +31,12 @@ export const migrations: Chapter = {
       const store = nth(await required(world.unmigrated, "unmigrated")(1), 0);
       const pending = await store.pendingMigrations();
       assert.ok(pending.length > 0);
-      assert.ok(pending.every(({ sql, version }, n) => sql.trim() !== "" && version === n + 1));
+      assert.ok(pending.every(({ sql }) => sql.trim() !== ""));
+      const versions = pending.map(({ version }) => version);
+      assert.deepEqual(
+        versions,
+        [...new Set(versions)].sort((one, other) => one - other),
+      );
       assert.deepEqual(await store.pendingMigrations(), pending);
       await store.open();
       assert.deepEqual(await store.pendingMigrations(), []);

@@ -22,7 +22,10 @@ const HOT: Readonly<Record<string, readonly unknown[]>> = {
   ],
   "sweep jobs": [0, -(2 ** 31), 0, 2_000, "", -(2 ** 31), 0, null],
   "promote due": [1_000],
-  "free waiting": ["", 200],
+  "free waiting": ["", 200, ["queue"]],
+  "busy resources": [JSON.stringify([{ n: 0, resource: "account:42", queue: "queue", priority: 0 }])],
+  "let next have": ["account:42"],
+  "let next have each": [["account:42", "account:43"]],
 };
 
 const MOMENTS = ["never made", "made when there were two jobs", "made when nothing was leased"] as const;
