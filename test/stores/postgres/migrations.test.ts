@@ -139,7 +139,7 @@ for (const version of POSTGRES_VERSIONS) {
         await world.migrate();
         const later = [
           world.later(1, 1, "alter table {schema}.job add column remark text;"),
-          world.later(2, 2, ""),
+          world.later(2, NEWEST + 1, ""),
         ];
         const pending = await world.pending(...later);
         expect(pending.map((migration) => migration.version)).toEqual([NEWEST + 1, NEWEST + 2]);
@@ -148,7 +148,11 @@ for (const version of POSTGRES_VERSIONS) {
         const views = await world.query(
           `select viewname from pg_views where schemaname = '${world.schema}' and viewname like 'moment%' order by 1`,
         );
-        expect(views.map(({ viewname }) => viewname)).toEqual(["moment", "moment_2", "moment_3"]);
+        expect(views.map(({ viewname }) => viewname)).toEqual([
+          "moment",
+          `moment_${NEWEST + 1}`,
+          `moment_${NEWEST + 2}`,
+        ]);
       });
     });
 
@@ -164,7 +168,9 @@ for (const version of POSTGRES_VERSIONS) {
         expect(await store.pendingMigrations()).toEqual([]);
         await sees({ query: async () => heard });
         expect(heard).toEqual([
-          expect.stringMatching(/schema to 2; this one knows 1, and can still work with it/),
+          expect.stringContaining(
+            `schema to ${NEWEST + 1}; this one knows ${NEWEST}, and can still work with it`,
+          ),
         ]);
       });
 

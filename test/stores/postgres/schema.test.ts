@@ -67,6 +67,16 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
         }
       }
 
+      it("asks for each resource by its place in the index of those in line", async () => {
+        const asked = ["busy resources", "free waiting", "let next have each"];
+        for (const name of asked) {
+          const plan = await planOf(world, name, HOT[name] ?? [], "force_generic_plan");
+          expect(plan, plan).toMatch(
+            /Index Scan (using|on) job_in_line[^\n]*\n\s*Index Cond: [^\n]*resource/,
+          );
+        }
+      });
+
       it("claims in the order of the line, without sorting it", async () => {
         for (const name of ["claim ready", "claim"]) {
           const plan = await planOf(world, name, HOT[name] ?? [], "force_generic_plan");

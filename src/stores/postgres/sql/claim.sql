@@ -235,8 +235,11 @@ update {schema}.job
          from unnest($1::text[]) r (name)
         where not exists (select from {schema}.lease l, {schema}.moment m
                            where l.name = r.name and l.owner is not null and l.lease_until > m.now)
-          and not exists (select from {schema}.job j where j.ready and j.resource is not null and j.resource = r.name
-                             and j.owner is null)));
+          and (select true from {schema}.job j
+                where j.ready and j.resource is not null and num_nulls(j.owner) > 0
+                  and j.resource >= r.name and j.resource <= r.name
+                order by j.resource, j.queue, j.priority
+                limit 1) is null));
 
 -- name: let next have    $1 resource
 -- One at a time, in order: the others would only be sent back to wait.

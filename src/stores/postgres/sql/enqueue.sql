@@ -50,14 +50,26 @@ returning job_id::text as job_id;
 -- name: busy resources    $1 jobs
 -- Which of these, an array of objects, have to wait: their resource is held, or a job of it stands before them in the line of
 -- their queue. A leased one that still stands there has no say: its lease has. Asked in front of the insert and not in it, so that jobs without a resource do not pay for the question.
--- What happens in between leaves two in the line, or one that waits for nobody until the next sweep.
+-- What happens in between leaves two in the line, or one that waits for nobody until the next sweep. Each is looked for by
+-- the order of its index, which no statistics can talk the planner out of.
+with moment as materialized (
+  select m.* from {schema}.moment m
+)
 select g.n
   from jsonb_to_recordset($1::text::jsonb) as g (n integer, resource text, queue text, priority integer)
- where exists (select from {schema}.lease l, {schema}.moment m
-                where l.name = g.resource and l.owner is not null and l.lease_until > m.now)
-    or exists (select from {schema}.job j
-                where j.ready and j.resource is not null and j.resource = g.resource and j.priority <= g.priority
-                  and j.owner is null and j.queue = (select q.id from {schema}.queue q where q.name = g.queue));
+  join {schema}.queue q on q.name = g.queue
+ where (select l.owner is not null and l.lease_until > (select now from moment)
+          from {schema}.lease l
+         where l.name >= g.resource and l.name <= g.resource
+         order by l.name
+         limit 1)
+    or (select true
+          from {schema}.job j
+         where j.ready and j.resource is not null and num_nulls(j.owner) > 0
+           and (j.resource, j.queue, j.priority) >= (g.resource, q.id, '-2147483648'::integer)
+           and (j.resource, j.queue, j.priority) <= (g.resource, q.id, g.priority)
+         order by j.resource, j.queue, j.priority
+         limit 1);
 
 -- name: take back    $1 job ids
 -- C1: what was just inserted although history has it, because it ended between the look and the insert. To be run in the

@@ -91,10 +91,13 @@ with recursive waited (resource, n) as (
    where w.resource is not null
      and not exists (select from {schema}.lease l, moment m
                       where l.name = w.resource and l.owner is not null and l.lease_until > m.now)
-     and not exists (select from {schema}.job j
-                      where j.ready and j.resource is not null and j.resource = w.resource and j.owner is null
-                        and j.queue = any (array(select q.id from {schema}.queue q
-                                                  where q.name = any ($3::text[]) and not q.paused)))
+     and (select true from {schema}.job j
+           where j.ready and j.resource is not null and num_nulls(j.owner) > 0
+             and j.resource >= w.resource and j.resource <= w.resource
+             and j.queue = any (array(select q.id from {schema}.queue q
+                                       where q.name = any ($3::text[]) and not q.paused))
+           order by j.resource, j.queue, j.priority
+           limit 1) is null
 ), freed as (
   update {schema}.job set ready = true, waiting = false where job_id = any (array(select job_id from next))
   returning 1
