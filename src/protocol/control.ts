@@ -135,8 +135,7 @@ export function heal(
   epoch: number,
   floor: Generation,
 ): { readonly job?: JobRecord; readonly lease?: NamedLease; readonly answer: HealAnswer } {
-  if (mark >= (epoch + 2) * EPOCH_SIZE)
-    return { answer: { outcome: "too_high", generation: job.generation } };
+  if (isTooHigh(mark, epoch)) return { answer: { outcome: "too_high", generation: job.generation } };
   const onLease = lease !== undefined && job.resource !== null;
   const spent = job.heals + 1 >= MAX_HEALS;
   const healed: JobRecord = {
@@ -156,10 +155,35 @@ export function heal(
   };
   const answer: HealAnswer = { outcome: "applied", state: healed.state, generation: healed.generation };
   if (!onLease) return { job: healed, answer };
-  const healedLease: NamedLease = {
+  return { job: healed, lease: liftedLease(lease, mark, floor), answer };
+}
+
+export type HealLeaseAnswer =
+  | { readonly outcome: "applied"; readonly generation: Generation }
+  | { readonly outcome: "too_high"; readonly generation: Generation };
+
+/** C19 for a named lease that is held by name. It has no attempts, so it is healed however often it takes. */
+export function healLease(
+  lease: NamedLease,
+  mark: Generation,
+  epoch: number,
+  floor: Generation,
+): { readonly lease?: NamedLease; readonly answer: HealLeaseAnswer } {
+  if (isTooHigh(mark, epoch)) return { answer: { outcome: "too_high", generation: lease.generation } };
+  const healed = liftedLease(lease, mark, floor);
+  return { lease: healed, answer: { outcome: "applied", generation: healed.generation } };
+}
+
+function isTooHigh(mark: Generation, epoch: number): boolean {
+  return mark >= (epoch + 2) * EPOCH_SIZE;
+}
+
+/** Its last owner is nobody's any more: with the lifted generation a repeated release would look like its own. */
+function liftedLease(lease: NamedLease, mark: Generation, floor: Generation): NamedLease {
+  return {
     ...releasedLease(lease),
     generation: generation(Math.max(lease.generation, mark, floor)),
+    lastOwner: null,
     heals: lease.heals + 1,
   };
-  return { job: healed, lease: healedLease, answer };
 }

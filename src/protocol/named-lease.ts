@@ -94,11 +94,11 @@ export function rebasedLease<L extends NamedLease>(lease: L, nowMs: number): L {
   return startsInFuture(lease, nowMs) ? { ...lease, leaseUntilMs: nowMs + lease.leaseMs } : lease;
 }
 
-/** Explains a refusal of renew or release; `already` only for a repeated release. */
+/** Explains a refusal of renew, release or heal; `already` only for a repeated release. */
 export function namedRefusal(
   lease: NamedLease | undefined,
   fence: NamedFence,
-  operation: "renew" | "release",
+  operation: "renew" | "release" | "heal",
 ): NamedLeaseRefusal {
   if (lease === undefined) return { outcome: "gone" };
   if (

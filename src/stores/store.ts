@@ -11,7 +11,7 @@
  */
 
 import type { Previous } from "../protocol/claim.ts";
-import type { ControlAnswer, HealAnswer } from "../protocol/control.ts";
+import type { ControlAnswer, HealAnswer, HealLeaseAnswer } from "../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../protocol/enqueue.ts";
 import type { Fence, FencingToken, Generation, JobId, NamedFence, Owner } from "../protocol/identity.ts";
 import type { JobRecord, JobState, SettleOperation } from "../protocol/job.ts";
@@ -244,6 +244,12 @@ export interface Store extends RenewalStore {
     fences: readonly NamedFence[],
     options: CallOptions,
   ): Promise<readonly ({ readonly outcome: "applied" } | NamedLeaseRefusal | Busy)[]>;
+  /** C19 for one that is held by name: it is free afterwards, and its next generation lies above the mark. */
+  healLease(
+    fence: NamedFence,
+    mark: Generation,
+    options: CallOptions,
+  ): Promise<HealLeaseAnswer | NamedLeaseRefusal | Busy>;
   /** Only one that nobody holds; its generation goes into the floor. */
   deleteLease(
     name: string,

@@ -29,8 +29,14 @@ export interface WorkerEvents {
   /** Given back with its attempt: at a stop, for a job that runs alone, of an unknown name, or without its queue's slot. */
   released: {
     readonly job: RunRef;
-    readonly why: "stopping" | "makes_room" | "unknown_name" | "untrusted" | "slot_lost";
+    readonly why: "stopping" | "makes_room" | "unknown_name" | "untrusted" | "slot_lost" | "healed";
   };
+  /**
+   * A destination refused the run because of `mark` although the store called it current: the store had lost history, and
+   * gives out only generations above the mark from now on (C19). The run's end follows: `released`, or `failed` when the
+   * job has been healed too often.
+   */
+  healed: { readonly job: RunRef; readonly mark: Generation; readonly state: JobState };
   /** The run's signal has fired, or would have if it had been looked at (W3). */
   aborted: { readonly job: RunRef; readonly reason: EndOfTrust };
   /** The store refused the run as not current: what it did is discarded (W5). */

@@ -2,13 +2,20 @@ import type { Lease } from "../client/handler.ts";
 import type { Log } from "../client/log.ts";
 import { checkLeaseName } from "../client/names.ts";
 import type { World } from "../clock/world.ts";
-import { ClosedError, type EndOfTrust, InvalidArgumentError, LeaseEndedError } from "../errors.ts";
-import type { FencingToken, NamedFence } from "../protocol/identity.ts";
+import {
+  ClosedError,
+  type EndOfTrust,
+  InvalidArgumentError,
+  LeaseEndedError,
+  StoreBusyError,
+} from "../errors.ts";
+import { type FencingToken, type Generation, leaseLine, type NamedFence } from "../protocol/identity.ts";
 import type { NamedLeaseRefusal } from "../protocol/named-lease.ts";
 import type { Refusal } from "../protocol/outcome.ts";
 import { checkLeaseMs, type Instant } from "../protocol/trust.ts";
 import type { Store } from "../stores/store.ts";
 import { acquired } from "./acquire.ts";
+import { refusedMark, tellHealed, tellTooHigh } from "./healing.ts";
 import { HeldLease, type LeaseHolder } from "./held-lease.ts";
 import { LeaseView } from "./lease-view.ts";
 import { openRenewer } from "./open-renewer.ts";
@@ -71,6 +78,7 @@ export class NamedLeases {
     this.#held.add(holding);
     renewer.hold(holding.lease);
     this.#ticker.start();
+    let mark: Generation | undefined;
     try {
       return await fn(
         new LeaseView(
@@ -81,11 +89,14 @@ export class NamedLeases {
           () => renewer.refresh(holding.lease),
         ),
       );
+    } catch (thrown) {
+      mark = refusedMark(thrown, token);
+      throw thrown;
     } finally {
       renewer.drop(holding.lease);
       const { isLost } = holding;
       holding.lease.end();
-      if (!isLost) await this.#release(fence);
+      if (!isLost) await this.#release(fence, mark);
       this.#held.delete(holding);
     }
   }
@@ -118,10 +129,18 @@ export class NamedLeases {
     return renewer;
   }
 
-  /** Gives the lease up. Failing that it lapses: what `fn` returned is not held up by it. */
-  async #release(fence: NamedFence): Promise<void> {
+  /**
+   * Gives the lease up, lifted to the mark that a destination refused it by (D6). Failing that it lapses: what `fn`
+   * returned is not held up by it.
+   */
+  async #release(fence: NamedFence, mark: Generation | undefined): Promise<void> {
+    let lift = mark;
     for (let tries = 0; tries < RELEASE_TRIES; tries++) {
       try {
+        if (lift !== undefined) {
+          if (await this.#heal(fence, lift)) return;
+          lift = undefined;
+        }
         const [answer] = await this.#store.release([fence], { timeoutMs: this.#timeoutMs });
         if (answer?.outcome !== "busy") return;
       } catch (error) {
@@ -130,6 +149,17 @@ export class NamedLeases {
       }
       await this.#world.timers.sleep(RELEASE_AGAIN_MS * (1 + this.#world.random.next()));
     }
+  }
+
+  /** @returns whether the lease needs no release any more; false when the mark is for a person to look at */
+  async #heal(fence: NamedFence, mark: Generation): Promise<boolean> {
+    const what = `lease ${JSON.stringify(fence.name)}`;
+    const token = { line: leaseLine(fence.name), owner: fence.owner, generation: fence.generation };
+    const answer = await this.#store.healLease(fence, mark, { timeoutMs: this.#timeoutMs });
+    if (answer.outcome === "busy") throw new StoreBusyError("heal", 0);
+    if (answer.outcome === "applied") tellHealed(this.#log, what, token, mark);
+    else if (answer.outcome === "too_high") tellTooHigh(this.#log, what, token, mark);
+    return answer.outcome !== "too_high";
   }
 
   #tick(now: Instant): boolean {

@@ -2,7 +2,8 @@ import type { JobDefinition } from "../client/define-job.ts";
 import { parsed } from "../client/schema.ts";
 import type { World } from "../clock/world.ts";
 import { type EndOfTrust, LeaseEndedError } from "../errors.ts";
-import type { Fence } from "../protocol/identity.ts";
+import type { Fence, Generation } from "../protocol/identity.ts";
+import type { JobState } from "../protocol/job.ts";
 import type { Refusal } from "../protocol/outcome.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
 import type { StepChange, StepRecord } from "../protocol/step.ts";
@@ -11,6 +12,7 @@ import type { ClaimedJob, Store, Tx } from "../stores/store.ts";
 import { completeRun } from "./complete.ts";
 import type { Emitter } from "./emitter.ts";
 import type { RunRef, WorkerEvents } from "./events.ts";
+import { refusedMark } from "./healing.ts";
 import { HeldLease, type LeaseHolder } from "./held-lease.ts";
 import { IsolatedRun } from "./isolation/isolated-run.ts";
 import type { ProcessPool } from "./isolation/process-pool.ts";
@@ -21,6 +23,7 @@ import { endOfTrust, failureOf, type RunEnd, tellEnd } from "./run-end.ts";
 import type { RunWriter } from "./run-writer.ts";
 import type { StepWriter } from "./step-writer.ts";
 import type { RunSteps, StepAnswer } from "./steps.ts";
+import { isFinal } from "./stored-error.ts";
 
 /** What all runs of a worker share. */
 export interface RunHost {
@@ -76,6 +79,8 @@ export class Run implements LeaseHolder, ContextRun {
   stuck = false;
   /** What the store is to be told; set when the handler has ended. */
   settlement: Settlement | undefined;
+  /** A destination has refused the run because of it: the store is to be told first (D6). */
+  mark: Generation | undefined;
   /** `job.complete` has ended the job. */
   completed = false;
   /** `job.complete` is under way. */
@@ -169,6 +174,7 @@ export class Run implements LeaseHolder, ContextRun {
       this.thrown = thrown;
       this.threw = true;
       settlement = failureOf(this, thrown);
+      if (!isFinal(thrown)) this.mark = refusedMark(thrown, this.lease.token);
     }
     if (this.steps !== undefined) settlement = await this.#withSteps(this.steps, settlement);
     this.settlement = settlement;
@@ -263,9 +269,18 @@ export class Run implements LeaseHolder, ContextRun {
     const state = answer?.state ?? (operation === "fail" && this.#isLastAttempt() ? "failed" : "ready");
     if (operation === "complete") this.#done("completed");
     else if (state === "cancelled") this.#done("cancelled");
-    else if (operation === "release") this.#done("released");
     else if (state === "failed") this.#done("failed", answer);
+    else if (operation === "release") this.#done("released");
     else this.#done("retried");
+  }
+
+  /** C19: the store has heard of the mark and given the job back, or ended it. */
+  healed(state: JobState): void {
+    const mark = this.mark as Generation;
+    this.releaseReason = "healed";
+    this.settlement = { operation: "release", fence: this.fence, delayMs: 0 };
+    if (this.host.events.has("healed")) this.host.events.emit("healed", { job: this.ref, mark, state });
+    this.settled({ outcome: "applied", state, endReason: state === "failed" ? "mark" : null });
   }
 
   /** The store refused the settlement: nothing was written, and nothing will be. */

@@ -1,8 +1,10 @@
 import type { Log } from "../client/log.ts";
 import type { World } from "../clock/world.ts";
 import { StoreBusyError, UnknownOutcomeError } from "../errors.ts";
+import type { Generation } from "../protocol/identity.ts";
 import type { Settlement } from "../protocol/settle.ts";
 import type { Store } from "../stores/store.ts";
+import { tellHealed, tellTooHigh } from "./healing.ts";
 import type { Contact } from "./renewer.ts";
 import type { Run } from "./run.ts";
 
@@ -13,7 +15,8 @@ const LONGEST_WAIT_MS = 1_000;
 /**
  * Hands outcomes of runs to the store. All that end in one turn of the event loop share a call; while a call is under
  * way, the next batch gathers. An outcome is repeated until the store's answer is known (C11): `applied` and `already`
- * end the run, `stale` and `gone` discard it, `busy` and silence are asked again. Renewal goes on meanwhile.
+ * end the run, `stale` and `gone` discard it, `busy` and silence are asked again. Renewal goes on meanwhile. A run that a
+ * destination has refused is offered to C19 first, and settled only where that leaves it to a person.
  */
 export class Settler {
   readonly #world: World;
@@ -23,6 +26,8 @@ export class Settler {
   readonly #log: Log;
   #queue: Run[] = [];
   #busy: Run[] = [];
+  /** Runs that the store was asked to heal. */
+  readonly #healing = new WeakSet<Run>();
   #scheduled = false;
   #flushing = false;
   #failures = 0;
@@ -96,6 +101,43 @@ export class Settler {
   }
 
   async #send(batch: readonly Run[]): Promise<void> {
+    const refused = batch.filter(({ mark }) => mark !== undefined);
+    for (const run of refused) await this.#heal(run);
+    const left =
+      refused.length === 0
+        ? batch
+        : batch.filter((run) => run.mark === undefined && run.phase === "settling");
+    if (left.length > 0) await this.#settle(left);
+  }
+
+  /** One by one: it is as rare as the loss of a store's history. */
+  async #heal(run: Run): Promise<void> {
+    const mark = run.mark as Generation;
+    const { token } = run.lease;
+    const what = `${run.claimed.job.name} ${run.fence.jobId}`;
+    const isRepeated = this.#healing.has(run);
+    this.#healing.add(run);
+    this.#contact.asked();
+    const answer = await this.#store.heal(run.fence, mark, { timeoutMs: this.#timeoutMs });
+    this.#contact.answered();
+    const hasHealed =
+      answer.outcome === "applied" ||
+      // By the earlier call, whose answer got lost.
+      (isRepeated && answer.outcome === "stale" && answer.reason === "healed");
+    if (hasHealed) {
+      tellHealed(this.#log, what, token, mark);
+      run.healed(answer.state);
+    } else if (answer.outcome === "too_high") {
+      tellTooHigh(this.#log, what, token, mark);
+      run.mark = undefined;
+    } else if (answer.outcome === "busy") {
+      this.#busy.push(run);
+    } else {
+      run.unsettled(answer);
+    }
+  }
+
+  async #settle(batch: readonly Run[]): Promise<void> {
     const settlements = batch.map((run) => run.settlement as Settlement);
     const completes = settlements.some(({ operation }) => operation === "complete");
     if (completes) this.#world.reached("before-complete-send");

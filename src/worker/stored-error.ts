@@ -20,7 +20,7 @@ export function errorJson(thrown: unknown): string {
  * attempt would meet as it is.
  */
 export function isFinal(thrown: unknown): boolean {
-  const code = read(thrown, "code");
+  const code = memberOf(thrown, "code");
   return code === "LH_FINAL" || code === "LH_STEP_UNKNOWN";
 }
 
@@ -28,18 +28,18 @@ export function isFinal(thrown: unknown): boolean {
 export function saysOutcomeIsUnknown(thrown: unknown): boolean {
   let error = thrown;
   for (let depth = 0; depth <= MAX_CAUSES; depth++) {
-    if (read(error, "code") === "LH_UNKNOWN_OUTCOME") return true;
-    error = read(error, "cause");
+    if (memberOf(error, "code") === "LH_UNKNOWN_OUTCOME") return true;
+    error = memberOf(error, "cause");
   }
   return false;
 }
 
 function stored(thrown: unknown, budget: number, causes: number): StoredError {
   if (!isErrorLike(thrown)) return { name: "NonError", message: cleaned(described(thrown), budget) };
-  const name = read(thrown, "name");
-  const message = read(thrown, "message");
-  const stack = read(thrown, "stack");
-  const cause = read(thrown, "cause");
+  const name = memberOf(thrown, "name");
+  const message = memberOf(thrown, "message");
+  const stack = memberOf(thrown, "stack");
+  const cause = memberOf(thrown, "cause");
   return {
     name: cleaned(typeof name === "string" && name !== "" ? name : "Error", 200),
     message: cleaned(typeof message === "string" ? message : described(message), budget),
@@ -51,14 +51,14 @@ function stored(thrown: unknown, budget: number, causes: number): StoredError {
 function isErrorLike(thrown: unknown): boolean {
   try {
     // The second is for errors of another realm.
-    return thrown instanceof Error || typeof read(thrown, "stack") === "string";
+    return thrown instanceof Error || typeof memberOf(thrown, "stack") === "string";
   } catch {
     return false;
   }
 }
 
-/** A member of what was thrown, which may be a trap itself. */
-function read(thrown: unknown, key: string): unknown {
+/** A member of what was thrown, which may be a trap itself; undefined where there is none. */
+export function memberOf(thrown: unknown, key: string): unknown {
   if ((typeof thrown !== "object" && typeof thrown !== "function") || thrown === null) return undefined;
   try {
     return (thrown as Record<string, unknown>)[key];

@@ -84,16 +84,16 @@ describe("leasehold doctor on a SQLite store", () => {
 
   it("tells a schema that this version cannot work with from one that it can", async () => {
     const cwd = await newStore();
-    await tamper(cwd, "update leasehold_store set schema_version = 7");
+    await tamper(cwd, "update leasehold_store set schema_version = 999");
     const newer = await doctor(cwd);
     expect(newer).toMatchObject({ exit: 0, ok: true });
     expect(found(newer, "schema")).toMatchObject({ level: "warning" });
-    await tamper(cwd, "update leasehold_store set works_with = 7");
+    await tamper(cwd, "update leasehold_store set works_with = 999");
     const tooNew = await doctor(cwd);
     expect(tooNew).toMatchObject({ exit: 4, ok: false });
     expect(found(tooNew, "schema")).toMatchObject({
       level: "problem",
-      found: expect.stringMatching(/Schema 7.*up to \d+/),
+      found: expect.stringMatching(/Schema \d+.*up to \d+/),
     });
   });
 

@@ -1,5 +1,5 @@
 import type { Timers } from "../../clock/world.ts";
-import type { ControlAnswer, HealAnswer } from "../../protocol/control.ts";
+import type { ControlAnswer, HealAnswer, HealLeaseAnswer } from "../../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
@@ -32,7 +32,7 @@ import { claimJobs } from "./claiming.ts";
 import { completeWith } from "./complete-with.ts";
 import { enqueue } from "./enqueuing.ts";
 import { limitQueue } from "./limits.ts";
-import { acquireLease, deleteLease, releaseLease, renewLease } from "./named-leases.ts";
+import { acquireLease, deleteLease, healLease, releaseLease, renewLease } from "./named-leases.ts";
 import { cancelJob, deleteJob, pauseQueue, prune, raiseFloor, retryJob, revokeJob } from "./operating.ts";
 import { countsOf, pageOf } from "./reading.ts";
 import { healRun, outcomeOf, renewRun, settleRun, writeRun } from "./runs.ts";
@@ -170,6 +170,14 @@ export class MemoryStore implements Store {
     return this.#keeper.write("release", options, "wakes", (at) =>
       fences.map((fence) => releaseLease(at, fence)),
     );
+  }
+
+  healLease(
+    fence: NamedFence,
+    mark: Generation,
+    options: CallOptions,
+  ): Promise<HealLeaseAnswer | NamedLeaseRefusal> {
+    return this.#keeper.write("healLease", options, "wakes", (at) => healLease(at, fence, mark));
   }
 
   deleteLease(

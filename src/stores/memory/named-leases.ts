@@ -1,6 +1,7 @@
 /** Named leases that are held by name. Those that a job's run holds live and end with that run. */
 
-import { leaseLine, type NamedFence } from "../../protocol/identity.ts";
+import { type HealLeaseAnswer, healLease as healInCore } from "../../protocol/control.ts";
+import { type Generation, leaseLine, type NamedFence } from "../../protocol/identity.ts";
 import {
   acquire,
   isCurrentHolder,
@@ -61,7 +62,22 @@ export function releaseLease(
   return { outcome: "applied" };
 }
 
-function refused(at: Moment, fence: NamedFence, operation: "renew" | "release"): NamedLeaseRefusal {
+export function healLease(
+  at: Moment,
+  fence: NamedFence,
+  mark: Generation,
+): HealLeaseAnswer | NamedLeaseRefusal {
+  const lease = at.state.leases.get(fence.name);
+  if (!isCurrentHolder(lease, fence, epochStartAt(at))) return refused(at, fence, "heal");
+  const healed = healInCore(lease, mark, at.state.floor.epoch, floorAt(at));
+  if (healed.lease !== undefined) {
+    putLease(at, healed.lease);
+    noteLease(at, healed.lease, "healed", fence.owner);
+  }
+  return healed.answer;
+}
+
+function refused(at: Moment, fence: NamedFence, operation: "renew" | "release" | "heal"): NamedLeaseRefusal {
   const refusal = namedRefusal(at.state.leases.get(fence.name), fence, operation);
   if (refusal.outcome === "stale")
     noteRefusal(at, leaseLine(fence.name), fence, refusal.generation, operation);

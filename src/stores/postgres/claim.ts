@@ -43,7 +43,7 @@ export async function claim(
     : undefined;
   let dueInMs = due === "now" ? undefined : await lookRepeatedly(sql, request, memory, false, jobs);
   if (due === "now" || (due !== "no" && jobs.length === 0)) {
-    const swept = sweep.begin(connections, call, request.takeover);
+    const swept = sweep.begin(connections, call, request);
     swept.catch(() => {});
     dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
     // Who found jobs does not wait for it: what it finds is told by the next claim.

@@ -1,6 +1,7 @@
 /** C1 for the many: jobs whose ids were made for this call, without unique keys. One statement, and nothing to look up. */
 
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
+import { busyResources } from "./busy-resources.ts";
 import { sqlState } from "./failure.ts";
 import type { Sql } from "./statements.ts";
 
@@ -21,8 +22,9 @@ export async function enqueueNew(
   told: Told | undefined,
 ): Promise<EnqueueAnswer[] | undefined> {
   const terms = new Map<string, number>();
+  const waiting = await busyResources(sql, jobs);
   const which = jobs.map((job) => {
-    const text = termsOf(job);
+    const text = termsOf(job, waiting.has(job));
     const known = terms.get(text);
     if (known !== undefined) return known;
     terms.set(text, terms.size);
@@ -48,7 +50,7 @@ export async function enqueueNew(
 }
 
 /** What jobs of one kind have in common, as JSON. */
-function termsOf(job: NewJob): string {
+function termsOf(job: NewJob, waits: boolean): string {
   const { due } = job;
   return JSON.stringify({
     name: job.name,
@@ -60,5 +62,6 @@ function termsOf(job: NewJob): string {
     max_run_ms: job.maxRunMs,
     backoff: job.backoff === null ? null : JSON.stringify(job.backoff),
     resource: job.resource,
+    ...(waits ? { waits } : {}),
   });
 }

@@ -3,6 +3,7 @@
 import { type EnqueueAnswer, type NewJob, onKeyTaken, replacedBy } from "../../protocol/enqueue.ts";
 import { type JobId, jobLine } from "../../protocol/identity.ts";
 import type { EndReason, JobRecord, JobState } from "../../protocol/job.ts";
+import { busyResources } from "./busy-resources.ts";
 import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
 import { newRow } from "./rows.ts";
@@ -111,7 +112,9 @@ function twice(jobs: readonly NewJob[]): JobId[] {
 }
 
 async function insert(sql: Sql, jobs: readonly NewJob[]): Promise<JobId[]> {
-  const rows = await sql.rows<{ job_id: JobId }>("enqueue", [JSON.stringify(jobs.map(newRow))]);
+  const waiting = await busyResources(sql, jobs);
+  const given = JSON.stringify(jobs.map((job, n) => newRow(job, n, waiting.has(job))));
+  const rows = await sql.rows<{ job_id: JobId }>("enqueue", [given]);
   const inserted = rows.map(({ job_id }) => job_id);
   const mayRepeat = new Set(jobs.filter((job) => job.mayRepeat).map(({ jobId }) => jobId));
   const suspects = inserted.filter((jobId) => mayRepeat.has(jobId));

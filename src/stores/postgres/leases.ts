@@ -1,7 +1,8 @@
 /** Named leases: acquire, release, delete. Renewal is in renew.ts, what jobs hold as resources in sql/claim.sql. */
 
 import type { Previous } from "../../protocol/claim.ts";
-import { leaseLine, type NamedFence } from "../../protocol/identity.ts";
+import { type HealLeaseAnswer, healLease as healInCore } from "../../protocol/control.ts";
+import { type Generation, leaseLine, type NamedFence } from "../../protocol/identity.ts";
 import {
   acquire as acquireInCore,
   isCurrentHolder,
@@ -82,6 +83,28 @@ export async function release(sql: Sql, fences: readonly NamedFence[]): Promise<
     released.add(fence);
   }
   return released;
+}
+
+/** C19; undefined when the fence is not current. */
+export async function healLease(
+  sql: Sql,
+  fence: NamedFence,
+  mark: Generation,
+): Promise<HealLeaseAnswer | undefined> {
+  const [row] = await sql.rows("lock lease", [fence.name]);
+  const lease = row === undefined ? undefined : leaseFromRow(row);
+  const moment = await readMomentToRaise(sql);
+  if (row === undefined || !isCurrentHolder(lease, fence, moment.epochStart)) return undefined;
+  const healed = healInCore(lease, mark, moment.epoch, moment.floor);
+  if (healed.lease === undefined) return healed.answer;
+  const { owner } = fence;
+  await note(sql, leaseLine(fence.name), [
+    { kind: "claimed", atMs: row["claimed_at"] as number, owner, generation: lease.generation },
+    { kind: "healed", atMs: moment.nowMs, owner, generation: healed.lease.generation },
+  ]);
+  await saveFreedLease(sql, healed.lease, moment.nowMs);
+  await letNextHave(sql, fence.name);
+  return healed.answer;
 }
 
 /** Its generation goes into the floor: a lease of the same name made anew begins above it. */

@@ -75,7 +75,7 @@ async function presentState(
 export async function explainNamed(
   sql: Sql,
   refused: readonly NamedFence[],
-  operation: "renew" | "release",
+  operation: "renew" | "release" | "heal",
 ): Promise<(NamedLeaseRefusal | Busy)[]> {
   if (refused.length === 0) return [];
   const [rows, moment] = await Promise.all([

@@ -77,11 +77,14 @@ export function jobFromRow(row: Row): JobRecord {
 
 /** The parameter of `save job`, `end job` and `revive job`, which write `after` in the place of `before`. */
 export function savedJob(before: JobRecord, after: JobRecord): string {
+  // Others may have waited for its resource for longer, or be more urgent.
+  const waiting = before.resource !== null && after.state === "ready" && after.runAtMs === null;
   return JSON.stringify({
     job_id: before.jobId,
     expected_owner: before.owner,
     expected_generation: before.generation,
-    ready: after.state === "leased" || after.runAtMs === null,
+    ready: !waiting && (after.state === "leased" || after.runAtMs === null),
+    waiting,
     state: after.state,
     end_reason: after.endReason,
     run_at: after.runAtMs,
@@ -106,7 +109,7 @@ export function savedJob(before: JobRecord, after: JobRecord): string {
 }
 
 /** A job as `enqueue` and `replace waiting` take it; the store's clock decides when it is due. */
-export function newRow(job: NewJob, n = 0): Row {
+export function newRow(job: NewJob, n = 0, waits = false): Row {
   return {
     n,
     job_id: job.jobId,
@@ -119,6 +122,7 @@ export function newRow(job: NewJob, n = 0): Row {
     max_run_ms: job.maxRunMs,
     backoff: job.backoff === null ? null : JSON.stringify(job.backoff),
     resource: job.resource,
+    ...(waits ? { waits } : {}),
     unique_key: job.unique?.key ?? null,
     input: job.input,
   };

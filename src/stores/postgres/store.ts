@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
 import { ClosedError, SchemaVersionError, StoreBusyError } from "../../errors.ts";
-import type { ControlAnswer, HealAnswer } from "../../protocol/control.ts";
+import type { ControlAnswer, HealAnswer, HealLeaseAnswer } from "../../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
@@ -47,7 +47,7 @@ import { namesWhatIsMissing } from "./failure.ts";
 import { raiseFloor } from "./floor.ts";
 import { Hints } from "./hints.ts";
 import { readJournal } from "./journal.ts";
-import { acquire, deleteLease, release } from "./leases.ts";
+import { acquire, deleteLease, healLease, release } from "./leases.ts";
 import { limitQueue } from "./limits.ts";
 import { Migrator } from "./migrate.ts";
 import { HistoryChanged, readMoment } from "./moment.ts";
@@ -301,6 +301,19 @@ export class PostgresStore implements Store {
         ? { outcome: "applied" }
         : (explained[refused.indexOf(fence)] as NamedLeaseRefusal | Busy),
     );
+  }
+
+  async healLease(
+    fence: NamedFence,
+    mark: Generation,
+    options: CallOptions,
+  ): Promise<HealLeaseAnswer | NamedLeaseRefusal | Busy> {
+    const answer = await this.#makingDue("heal", options, (sql) => healLease(sql, fence, mark));
+    if (answer !== undefined) return answer;
+    const explained = await this.#with("heal", options, (connections, call) =>
+      explainNamed(connections.on(call), [fence], "heal"),
+    );
+    return explained[0] as NamedLeaseRefusal | Busy;
   }
 
   deleteLease(

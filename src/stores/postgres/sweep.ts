@@ -6,6 +6,7 @@ import { type JobId, jobLine } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import { releasedLease } from "../../protocol/named-lease.ts";
 import { claimNote, lapseNote } from "../run-notes.ts";
+import type { ClaimRequest } from "../store.ts";
 import type { Call, Connections } from "./connections.ts";
 import { note } from "./journal.ts";
 import { readMomentToRaise } from "./moment.ts";
@@ -88,13 +89,13 @@ export class Sweep {
    * @returns whether something may have become claimable, or was ended. Whoever waits is told of errors; the next one goes
    *   on where this one stopped.
    */
-  begin(connections: Connections, call: Call, takeover: boolean): Promise<boolean> {
+  begin(connections: Connections, call: Call, request: ClaimRequest): Promise<boolean> {
     // One under way may only promote: then this one stays due.
     if (this.#running !== undefined) return this.#running;
     this.#isPutOff = false;
     this.#lastPromotionMs = this.#clock.monotonicMs();
-    if (takeover) this.#lastMs = this.#lastPromotionMs;
-    this.#running = this.#run(connections, call, takeover).finally(() => {
+    if (request.takeover) this.#lastMs = this.#lastPromotionMs;
+    this.#running = this.#run(connections, call, request).finally(() => {
       this.#running = undefined;
     });
     return this.#running;
@@ -105,10 +106,10 @@ export class Sweep {
     return this.#ended.splice(0);
   }
 
-  async #run(connections: Connections, call: Call, takeover: boolean): Promise<boolean> {
+  async #run(connections: Connections, call: Call, request: ClaimRequest): Promise<boolean> {
     const sql = connections.on(call);
     const promoted = await promote(sql);
-    if (!takeover) return promoted > 0;
+    if (!request.takeover) return promoted > 0;
     const doomed = await this.#lookAtJobs(sql);
     const ended =
       doomed.length === 0
@@ -120,6 +121,7 @@ export class Sweep {
     const [waiting] = await sql.rows<{ resource: string | null; freed: number }>("free waiting", [
       this.#resource,
       RESOURCES_A_SWEEP,
+      request.queues,
     ]);
     this.#resource = waiting?.resource ?? "";
     return promoted + ended.length + (waiting?.freed ?? 0) > 0;
@@ -146,7 +148,11 @@ export class Sweep {
 }
 
 export async function promote(sql: Sql): Promise<number> {
-  return (await sql.rows("promote due", [PROMOTED_AT_ONCE])).length;
+  const promoted = await sql.rows<{ resource: string | null }>("promote due", [PROMOTED_AT_ONCE]);
+  const resources = new Set(promoted.map(({ resource }) => resource));
+  resources.delete(null);
+  if (resources.size > 0) await sql.rows("let next have each", [[...resources]]);
+  return promoted.length;
 }
 
 async function endAll(sql: Sql, ids: readonly JobId[]): Promise<JobRecord[]> {

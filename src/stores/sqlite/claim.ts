@@ -10,7 +10,7 @@ import { note } from "./journal.ts";
 import { LimitedQueue } from "./limits.ts";
 import type { Moment } from "./moment.ts";
 import type { Statements } from "./statements.ts";
-import type { Sweep } from "./sweep.ts";
+import { freeWaiting, type Sweep } from "./sweep.ts";
 import { findLease, saveLease } from "./transition.ts";
 
 /** How many delayed or lapsed rows one claim moves at the most; the next claim goes on. */
@@ -53,7 +53,7 @@ export interface ClaimedBatch {
 const NONE: ClaimedBatch = { jobs: [], isCutShort: false, allowedInMs: undefined };
 
 export function claim(statements: Statements, request: ClaimRequest, moment: Moment): ClaimedBatch {
-  statements.run("promote due", { now: moment.nowMs, limit: ROWS_A_SWEEP });
+  promoteDue(statements, request, moment.nowMs);
   const jobs: ClaimedJob[] = [];
   let isCutShort = false;
   let allowedInMs: number | undefined;
@@ -76,6 +76,15 @@ export function claim(statements: Statements, request: ClaimRequest, moment: Mom
     take(queue, request.limit - jobs.length);
   }
   return { jobs, isCutShort: isCutShort && jobs.length < request.limit, allowedInMs };
+}
+
+function promoteDue(statements: Statements, { queues }: ClaimRequest, nowMs: number): void {
+  const promoted = statements.all<{ resource: string | null }>("promote due", {
+    now: nowMs,
+    limit: ROWS_A_SWEEP,
+  });
+  const resources = new Set(promoted.map(({ resource }) => resource));
+  for (const resource of resources) if (resource !== null) freeWaiting(statements, resource, queues, nowMs);
 }
 
 function claimFrom(

@@ -1,7 +1,8 @@
 /** Named leases: acquire, release, delete. Renewal is in renew.ts, what jobs hold as resources in claim.ts. */
 
 import type { Previous } from "../../protocol/claim.ts";
-import { leaseLine, type NamedFence } from "../../protocol/identity.ts";
+import { type HealLeaseAnswer, healLease as healInCore } from "../../protocol/control.ts";
+import { type Generation, leaseLine, type NamedFence } from "../../protocol/identity.ts";
 import {
   acquire as acquireInCore,
   isCurrentHolder,
@@ -72,6 +73,29 @@ export function release(
     letNextHave(statements, fence.name);
     return { outcome: "applied" };
   });
+}
+
+/** C19 */
+export function healLease(
+  statements: Statements,
+  fence: NamedFence,
+  mark: Generation,
+): HealLeaseAnswer | NamedLeaseRefusal {
+  const moment = readMoment(statements);
+  const row = statements.get("find lease", { name: fence.name });
+  const lease = row === undefined ? undefined : leaseFromRow(row);
+  if (row === undefined || !isCurrentHolder(lease, fence, moment.epochStart))
+    return refuseNamed(statements, fence, "heal", moment);
+  const healed = healInCore(lease, mark, moment.epoch, moment.floor);
+  if (healed.lease === undefined) return healed.answer;
+  const { owner } = fence;
+  note(statements, leaseLine(fence.name), [
+    { kind: "claimed", atMs: row["claimed_at"] as number, owner, generation: lease.generation },
+    { kind: "healed", atMs: moment.nowMs, owner, generation: healed.lease.generation },
+  ]);
+  saveFreedLease(statements, healed.lease, moment.nowMs);
+  letNextHave(statements, fence.name);
+  return healed.answer;
 }
 
 /** Its generation goes into the floor: a lease of the same name made anew begins above it. */

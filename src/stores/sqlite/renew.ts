@@ -59,7 +59,7 @@ export function renewLeases(
 export function refuseNamed(
   statements: Statements,
   fence: NamedFence,
-  operation: "renew" | "release",
+  operation: "renew" | "release" | "heal",
   moment: Moment,
 ): NamedLeaseRefusal {
   const answer = namedRefusal(findLease(statements, fence.name), fence, operation);

@@ -83,21 +83,6 @@ CREATE TABLE leasehold_queue (
   cancelled integer not null default 0
 , limited integer not null default 0) strict;
 
-CREATE TABLE leasehold_step (
-  seq integer not null,
-  run integer not null,
-  step text not null,
-  state text not null,
-  owner text,
-  generation integer not null,
-  attempt integer not null,
-  begun_at integer,                     -- null: it may be repeated, so that no beginning is written
-  ended_at integer,
-  result text,
-  error text,
-  primary key (seq, run, step)
-) strict;
-
 CREATE TABLE leasehold_schedule (
   name text primary key,
   revision text not null,               -- new with every change but a firing
@@ -116,6 +101,21 @@ CREATE TABLE leasehold_schedule (
   changed_at integer not null
 ) strict;
 
+CREATE TABLE leasehold_step (
+  seq integer not null,
+  run integer not null,
+  step text not null,
+  state text not null,
+  owner text,
+  generation integer not null,
+  attempt integer not null,
+  begun_at integer,                     -- null: it may be repeated, so that no beginning is written
+  ended_at integer,
+  result text,
+  error text,
+  primary key (seq, run, step)
+) strict;
+
 CREATE TABLE leasehold_store (
   id integer primary key check (id = 1),
   schema_version integer not null,
@@ -126,6 +126,8 @@ CREATE TABLE leasehold_store (
 ) strict;
 
 CREATE INDEX leasehold_job_delayed on leasehold_job (run_at) where phase = 0;
+
+CREATE INDEX leasehold_job_in_line on leasehold_job (resource, queue, priority) where phase = 1 and resource is not null;
 
 CREATE INDEX leasehold_job_leased on leasehold_job (queue) where phase = 2;
 

@@ -1,7 +1,7 @@
 import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
 import { ClosedError, InvalidTransactionError } from "../../errors.ts";
-import type { ControlAnswer, HealAnswer } from "../../protocol/control.ts";
+import type { ControlAnswer, HealAnswer, HealLeaseAnswer } from "../../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import { nextEpoch } from "../../protocol/floor.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
@@ -41,7 +41,7 @@ import { type Ages, cancel, deleteJobs, heal, Pruner, retry, revoke } from "./co
 import type { Database } from "./driver.ts";
 import { enqueue } from "./enqueue.ts";
 import { readJournal } from "./journal.ts";
-import { acquire, deleteLease, release } from "./leases.ts";
+import { acquire, deleteLease, healLease, release } from "./leases.ts";
 import { limitQueue } from "./limits.ts";
 import { pendingMigrations } from "./migrate.ts";
 import { readMoment } from "./moment.ts";
@@ -135,7 +135,7 @@ export class SqliteStore implements Store {
     if (!look.some) return { jobs: [], ended: [], nextDueInMs: look.nextDueInMs };
     return connection.write("claim", options.timeoutMs, (statements) => {
       const moment = readMoment(statements);
-      const ended = look.sweep ? this.#sweep.run(statements, moment) : [];
+      const ended = look.sweep ? this.#sweep.run(statements, request.queues, moment) : [];
       const { jobs, isCutShort, allowedInMs = Number.POSITIVE_INFINITY } = claim(statements, request, moment);
       const nextMs = isCutShort ? 0 : Math.min(look.nextDueInMs ?? Number.POSITIVE_INFINITY, allowedInMs);
       return { jobs, ended, nextDueInMs: Number.isFinite(nextMs) ? nextMs : undefined };
@@ -231,6 +231,14 @@ export class SqliteStore implements Store {
     options: CallOptions,
   ): Promise<readonly ({ readonly outcome: "applied" } | NamedLeaseRefusal)[]> {
     return this.#ringingAfter("release", options, (statements) => release(statements, fences));
+  }
+
+  healLease(
+    fence: NamedFence,
+    mark: Generation,
+    options: CallOptions,
+  ): Promise<HealLeaseAnswer | NamedLeaseRefusal> {
+    return this.#ringingAfter("heal", options, (statements) => healLease(statements, fence, mark));
   }
 
   deleteLease(

@@ -38,7 +38,7 @@ export class Sweep {
   }
 
   /** Returns the jobs that it ended (C12, C13). */
-  run(statements: Statements, moment: Moment): JobRecord[] {
+  run(statements: Statements, queues: readonly string[], moment: Moment): JobRecord[] {
     const { nowMs } = moment;
     statements.run("rebase leases that start in the future", { now: nowMs });
     statements.run("rebase the laid open", { now: nowMs });
@@ -47,24 +47,36 @@ export class Sweep {
       .all<{ seq: number }>("lapsed without a future", { now: nowMs, limit: ROWS_A_SWEEP })
       .map(({ seq }) => end(statements, seq, moment));
     statements.run("lay open the lapsed", { now: nowMs, limit: ROWS_A_SWEEP });
-    this.#freeWaiting(statements, nowMs);
+    this.#freeWaiting(statements, queues, nowMs);
     return ended;
   }
 
   /**
    * Whoever gives a resource up lets the next job have it. This finds the ones for which nobody did: a lapsed lease,
-   * or a next job that went away or waits in a queue without workers.
+   * or a next job that went away or waits in a queue of others, who may not come.
    */
-  #freeWaiting(statements: Statements, nowMs: number): void {
+  #freeWaiting(statements: Statements, queues: readonly string[], nowMs: number): void {
     for (let looked = 0; looked < RESOURCES_A_SWEEP; looked++) {
       const next = statements.get<{ resource: string }>("next waited-for resource", {
         after: this.#resource,
       });
       this.#resource = next?.resource ?? "";
       if (next === undefined) return;
-      if (isFree(findLease(statements, next.resource), nowMs)) letNextHave(statements, next.resource);
+      freeWaiting(statements, next.resource, queues, nowMs);
     }
   }
+}
+
+/** Lets the first that waits for `resource` into the line, unless it is held or the claimer of `queues` will meet one. */
+export function freeWaiting(
+  statements: Statements,
+  resource: string,
+  queues: readonly string[],
+  nowMs: number,
+): void {
+  if (!isFree(findLease(statements, resource), nowMs)) return;
+  const inLine = statements.get("resource in line", { resource, queues: JSON.stringify(queues) });
+  if (inLine === undefined) letNextHave(statements, resource);
 }
 
 function end(statements: Statements, seq: number, moment: Moment): JobRecord {

@@ -11,7 +11,7 @@ import { isCurrent, type Refusal, refusal } from "../../protocol/outcome.ts";
 import { noteRefusal } from "./journal.ts";
 import type { Moment } from "./moment.ts";
 import { EndCounts, queueId } from "./queues.ts";
-import { jobFromRow, jobParameters, leaseFromRow } from "./rows.ts";
+import { jobFromRow, jobParameters, leaseFromRow, PHASE } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
 export function findJob(statements: Statements, jobId: JobId): JobRecord | undefined {
@@ -59,7 +59,10 @@ export function refuse(
  * that nobody needs any more.
  */
 export function saveJob(statements: Statements, before: JobRecord, after: JobRecord): void {
-  if (statements.run("save job", jobParameters(before, after)) !== 1) {
+  const parameters = jobParameters(before, after);
+  // Others may have waited for longer, or be more urgent.
+  if (before.resource !== null && parameters["phase"] === PHASE.ready) parameters["phase"] = PHASE.waiting;
+  if (statements.run("save job", parameters) !== 1) {
     throw new Error(`Job ${before.jobId} changed while it was being written`);
   }
   if (isEnded(before) !== isEnded(after)) {

@@ -17,6 +17,7 @@ import {
   settled,
 } from "./fixtures.ts";
 import { type ConformanceTest, test } from "./harness.ts";
+import { held, NAME } from "./named-lease-fixtures.ts";
 
 const EPOCH_SIZE = 2 ** 32;
 
@@ -91,5 +92,60 @@ export const floorAndHeal: readonly ConformanceTest[] = [
     }
     assertHas(await row(world, jobId), { state: "failed", endReason: "mark", generation: 30 });
     assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
+  }),
+
+  test("C19 a heal of a named lease frees it and lifts it to the mark; its old fence is stale from then on", async (world) => {
+    const fence = await held(world);
+    assert.deepEqual(await world.store.healLease(fence, gen(40), OPTIONS), {
+      outcome: "applied",
+      generation: 40,
+    });
+    assertHas(await world.store.getLease(NAME, OPTIONS), { owner: null, generation: 40, heals: 1 });
+    const refused = { outcome: "stale", generation: 40, owner: null };
+    assertHas(await world.store.healLease(fence, gen(41), OPTIONS), refused);
+    assertHas((await world.store.renewLeases([fence], OPTIONS))[0], refused);
+    assertHas((await world.store.release([fence], OPTIONS))[0], refused);
+    const story = (await world.store.journal(`lease:${NAME}`, OPTIONS)).map(({ kind, generation }) => [
+      kind,
+      generation,
+    ]);
+    assert.deepEqual(story.slice(0, 2), [
+      ["claimed", 1],
+      ["healed", 40],
+    ]);
+    assert.equal((await held(world)).generation, 41);
+  }),
+
+  test("C19 a heal of a named lease to its own generation, which another owner had, is over for its fence", async (world) => {
+    const fence = await held(world);
+    assertHas(await world.store.healLease(fence, gen(1), OPTIONS), { outcome: "applied", generation: 1 });
+    assertHas((await world.store.release([fence], OPTIONS))[0], { outcome: "stale", generation: 1 });
+    assert.equal((await held(world)).generation, 2);
+  }),
+
+  test("C19 a named lease's mark more than one epoch above the store's is left to a person", async (world) => {
+    const fence = await held(world);
+    const answer = await world.store.healLease(fence, gen(2 * EPOCH_SIZE), OPTIONS);
+    assert.deepEqual(answer, { outcome: "too_high", generation: 1 });
+    assertHas((await world.store.renewLeases([fence], OPTIONS))[0], { outcome: "applied" });
+  }),
+
+  test("C19 a named lease that is held for a job, by somebody else or by nobody is not healed by name", async (world) => {
+    const run = await leased(world, { resource: NAME });
+    const byName = { name: NAME, owner: run.owner, generation: gen(1) };
+    assertHas(await world.store.healLease(byName, gen(9), OPTIONS), { outcome: "stale", generation: 1 });
+    await settled(world, complete(run));
+    assertHas(await world.store.healLease(byName, gen(9), OPTIONS), { outcome: "stale", generation: 1 });
+    const unknown = { ...byName, name: "unknown" };
+    assert.deepEqual(await world.store.healLease(unknown, gen(9), OPTIONS), { outcome: "gone" });
+  }),
+
+  test("C19 a healed named lease goes to the first job that waits for it", async (world) => {
+    const fence = await held(world);
+    const id = await enqueued(world, { resource: NAME });
+    assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
+    await world.store.healLease(fence, gen(6), OPTIONS);
+    const { job, token } = await claimOne(world, newOwner());
+    assert.deepEqual([job.jobId, token.generation], [id, 7]);
   }),
 ];

@@ -8,15 +8,19 @@ import {
   complete,
   enqueued,
   enqueuedMany,
+  fail,
+  fenceOf,
   gen,
   LAPSE_MS,
   leased,
   newId,
   newOwner,
   OPTIONS,
+  QUEUE,
+  release,
   settled,
 } from "./fixtures.ts";
-import { type ConformanceTest, test } from "./harness.ts";
+import { type ConformanceTest, type TestWorld, test } from "./harness.ts";
 import { ACCOUNT, acquire, held } from "./named-lease-fixtures.ts";
 
 export const resourceWaits: readonly ConformanceTest[] = [
@@ -114,4 +118,84 @@ export const resourceWaits: readonly ConformanceTest[] = [
       outcome: "applied",
     });
   }),
+
+  test("jobs of one resource that were enqueued one by one while it was free do not stand in front of others", async (world) => {
+    const first = await enqueued(world, { resource: ACCOUNT });
+    for (let n = 0; n < 250; n += 1) await enqueued(world, { resource: ACCOUNT });
+    const others = await enqueuedMany(world, [{}, { resource: "account:43" }, { resource: "account:44" }]);
+    assert.deepEqual(claimedIds(await claim(world, newOwner(), { limit: 4 })), [first, ...others]);
+  }),
+
+  test("C15 a more urgent job of a resource overtakes the one that stands in the line for it, and those that wait", async (world) => {
+    const usual = await enqueued(world, { resource: ACCOUNT });
+    const waits = await enqueued(world, { resource: ACCOUNT });
+    const urgent = await enqueued(world, { resource: ACCOUNT, priority: -5 });
+    const less = await enqueued(world, { resource: ACCOUNT, priority: -3 });
+    assert.deepEqual(await oneByOne(world), [urgent, less, usual, waits]);
+  }),
+
+  test("C15 a retried and a released job take their place by seq among those that wait for the resource", async (world) => {
+    const [a, b, c] = await enqueuedMany(
+      world,
+      Array.from({ length: 3 }, () => ({ resource: ACCOUNT })),
+    );
+    const first = fenceOf(await claimOne(world, newOwner()));
+    await settled(world, fail(first));
+    const again = fenceOf(await claimOne(world, newOwner()));
+    assert.equal(again.jobId, a);
+    await settled(world, release(again));
+    assert.deepEqual(await oneByOne(world), [a, b, c]);
+  }),
+
+  test("C15 delayed jobs of a resource wait for it when they are due, in the order of their arrival", async (world) => {
+    const due = { delayMs: 60_000 };
+    const delayed = await enqueuedMany(
+      world,
+      Array.from({ length: 20 }, () => ({ resource: ACCOUNT, due })),
+    );
+    const other = await enqueued(world, { due });
+    for (const id of [other, ...delayed.toReversed()]) await world.lapse(id, 70_000);
+    assert.deepEqual(claimedIds(await claim(world, newOwner(), { limit: 2 })), [delayed[0], other]);
+    assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
+  }),
+
+  test("a job does not wait behind one of its resource in a queue that is paused or that nobody asks for", async (world) => {
+    const first = await leased(world, { resource: ACCOUNT });
+    for (const queue of ["paused", "nobody"]) {
+      await enqueuedMany(world, [
+        { resource: ACCOUNT, queue },
+        { resource: ACCOUNT, queue },
+      ]);
+    }
+    await world.store.pause("paused", true, OPTIONS);
+    const id = await enqueued(world, { resource: ACCOUNT });
+    await settled(world, complete(first));
+    const found: JobId[] = [];
+    for (let n = 0; n < 10 && found.length === 0; n += 1)
+      found.push(...claimedIds(await claim(world, newOwner(), { queues: [QUEUE, "paused"] })));
+    assert.deepEqual(found, [id]);
+  }),
+
+  test("a job behind one of its resource that was cancelled, deleted or ended otherwise is not left to wait", async (world) => {
+    for (const end of ["cancel", "delete"] as const) {
+      const first = await enqueued(world, { resource: ACCOUNT });
+      const second = await enqueued(world, { resource: ACCOUNT });
+      await world.store[end]([first], OPTIONS);
+      const claimed = await claimOne(world, newOwner());
+      assert.equal(claimed.job.jobId, second);
+      await settled(world, complete(fenceOf(claimed)));
+    }
+  }),
 ];
+
+/** Claims and completes what there is, one at a time. */
+async function oneByOne(world: TestWorld): Promise<JobId[]> {
+  const ids: JobId[] = [];
+  for (;;) {
+    const { jobs } = await claim(world, newOwner());
+    const [claimed] = jobs;
+    if (claimed === undefined) return ids;
+    ids.push(...jobs.map(({ job }) => job.jobId));
+    await settled(world, complete(fenceOf(claimed)));
+  }
+}

@@ -4,8 +4,11 @@ import { inspect } from "node:util";
 
 const MAX_CAUSES = 8;
 const MAX_TEXT = 65_536;
+const MAX_MEMBERS = 10;
 
 type Plain = string | number | boolean | null;
+/** A member that is looked at later: a plain value, or some of them, such as a refusal's token and mark (D6). */
+type Member = Plain | Readonly<Record<string, Plain>>;
 
 export type CarriedError =
   | {
@@ -13,8 +16,8 @@ export type CarriedError =
       readonly name: string;
       readonly message: string;
       readonly stack: string;
-      /** Its own members that are plain values: `code` and its like. */
-      readonly members: Readonly<Record<string, Plain>>;
+      /** Its own members that are plain: `code` and its like. */
+      readonly members: Readonly<Record<string, Member>>;
       readonly cause: CarriedError | undefined;
     }
   | { readonly kind: "value"; readonly value: Plain }
@@ -53,13 +56,24 @@ export function arrived(carried: CarriedError): unknown {
   return Object.assign(error, carried.members);
 }
 
-function plainMembers(error: Error): Record<string, Plain> {
-  const members: Record<string, Plain> = {};
+function plainMembers(error: Error): Record<string, Member> {
+  const members: Record<string, Member> = {};
   for (const [key, value] of Object.entries(error)) {
-    if (key !== "name" && key !== "message" && key !== "stack" && key !== "cause" && isPlain(value))
-      members[key] = typeof value === "string" ? value.slice(0, MAX_TEXT) : value;
+    if (key === "name" || key === "message" || key === "stack" || key === "cause") continue;
+    if (isPlain(value)) members[key] = cut(value);
+    else if (isFlat(value)) members[key] = value;
   }
   return members;
+}
+
+function cut(value: Plain): Plain {
+  return typeof value === "string" ? value.slice(0, MAX_TEXT) : value;
+}
+
+function isFlat(value: unknown): value is Readonly<Record<string, Plain>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const entries = Object.values(value);
+  return entries.length <= MAX_MEMBERS && entries.every((one) => isPlain(one) && String(one).length <= 1_000);
 }
 
 /** What JSON carries as it is. */

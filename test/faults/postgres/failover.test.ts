@@ -3,27 +3,12 @@ import { EPOCH_SIZE } from "../../../src/protocol/floor.ts";
 import type { Fence, Owner } from "../../../src/protocol/identity.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { CALL, ids, newJob } from "../../stores/postgres/world.ts";
-import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
-import { missingOwnServer, type OwnServer, ownServer } from "../../support/own-server.ts";
+import { missingOwnServer, ownServer } from "../../support/own-server.ts";
 import { postgresServer } from "../../support/postgres-server.ts";
 import { fencedTable } from "./fenced-table.ts";
 import { storeOn } from "./server-world.ts";
-
-/** From now on the standby hears nothing of what the primary writes. */
-async function makeLag(primary: OwnServer): Promise<void> {
-  const [sender] = await primary.query<{ pid: number }>("select pid from pg_stat_replication");
-  if (sender === undefined) throw new Error("the standby follows");
-  process.kill(sender.pid, "SIGSTOP");
-}
-
-async function caughtUp(primary: OwnServer, standby: OwnServer): Promise<void> {
-  const [at] = await primary.query("select pg_current_wal_flush_lsn()::text as lsn");
-  await eventually("the standby has it all", async () => {
-    const [row] = await standby.query("select pg_last_wal_replay_lsn() >= $1::pg_lsn as has", [at?.["lsn"]]);
-    return row?.["has"] === true;
-  });
-}
+import { caughtUp, makeLag } from "./standby-world.ts";
 
 async function claimOne(store: Store, owner: Owner, queue: string): Promise<Fence> {
   const { jobs } = await store.claim({ owner, queues: [queue], limit: 1, takeover: true }, CALL);

@@ -32,7 +32,10 @@ const HOT: Readonly<Record<string, readonly unknown[]>> = {
   ],
   "sweep jobs": [0, -(2 ** 31), 0, 2_000, "", -(2 ** 31), 0, null],
   "promote due": [1_000],
-  "free waiting": ["", 200],
+  "free waiting": ["", 200, ["queue"]],
+  "busy resources": [JSON.stringify([{ n: 0, resource: "account:42", queue: "queue", priority: 0 }])],
+  "let next have": ["account:42"],
+  "let next have each": [["account:42", "account:43"]],
 };
 
 const MOMENTS = ["never made", "made when there were two jobs", "made when nothing was leased"] as const;
@@ -73,6 +76,16 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
           });
         }
       }
+
+      it("asks for each resource by its place in the index of those in line", async () => {
+        const asked = ["busy resources", "free waiting", "let next have each"];
+        for (const name of asked) {
+          const plan = await planOf(world, name, HOT[name] ?? [], "force_generic_plan");
+          expect(plan, plan).toMatch(
+            /Index Scan (using|on) job_in_line[^\n]*\n\s*Index Cond: [^\n]*resource/,
+          );
+        }
+      });
 
       it("claims in the order of the line, without sorting it", async () => {
         for (const name of ["claim ready", "claim"]) {

@@ -207,7 +207,8 @@ select c.job_id,
     on p.job_id = c.job_id;
 
 -- name: promote due    $1 limit
--- Delayed jobs that are due take their place by seq (C15). Once promoted they stay due, also over a step back (I3).
+-- Delayed jobs that are due take their place by seq (C15). Once promoted they stay due, also over a step back (I3). One
+-- that asks for a resource waits for it first, since others may, too.
 with due as materialized (
   select ctid as at
     from {schema}.job
@@ -217,9 +218,30 @@ with due as materialized (
    limit (select $1::integer)
      for update skip locked
 )
-update {schema}.job set ready = true, run_at = null
+update {schema}.job set ready = resource is null, waiting = resource is not null, run_at = null
  where ctid = any (array(select at from due))
-returning 1 as promoted;
+returning resource;
+
+-- name: let next have each    $1 resources
+-- Of resources that nobody holds and of which no job stands in a line.
+update {schema}.job
+   set ready = true, waiting = false
+ where job_id = any (array(
+       select (select w.job_id
+                 from {schema}.job w
+                where w.waiting
+                  and (w.resource, w.priority, w.seq) >= (r.name, '-2147483648'::integer, 0) and w.resource <= r.name
+                order by w.resource, w.priority, w.seq
+                limit 1
+                  for update skip locked)
+         from unnest($1::text[]) r (name)
+        where not exists (select from {schema}.lease l, {schema}.moment m
+                           where l.name = r.name and l.owner is not null and l.lease_until > m.now)
+          and (select true from {schema}.job j
+                where j.ready and j.resource is not null and num_nulls(j.owner) > 0
+                  and j.resource >= r.name and j.resource <= r.name
+                order by j.resource, j.queue, j.priority
+                limit 1) is null));
 
 -- name: let next have    $1 resource
 -- One at a time, in order: the others would only be sent back to wait.

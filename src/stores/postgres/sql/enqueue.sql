@@ -7,12 +7,13 @@ with terms as materialized (
   select g.*, q.id as queue_id
     from jsonb_to_recordset($1::text::jsonb)
            as g (n integer, name text, queue text, priority integer, delay_ms bigint, run_at bigint, lease_ms bigint,
-                 max_attempts integer, max_run_ms bigint, backoff text, resource text)
+                 max_attempts integer, max_run_ms bigint, backoff text, resource text, waits boolean)
     join {schema}.queue q on q.name = g.queue
 ), added as (
-  insert into {schema}.job (job_id, name, queue, priority, ready, run_at, lease_ms, max_attempts, max_run_ms, backoff,
-                            resource, input, created_at)
-  select j.job_id::uuid, g.name, g.queue_id, g.priority, due.run_at is null, due.run_at, g.lease_ms, g.max_attempts,
+  insert into {schema}.job (job_id, name, queue, priority, ready, waiting, run_at, lease_ms, max_attempts, max_run_ms,
+                            backoff, resource, input, created_at)
+  select j.job_id::uuid, g.name, g.queue_id, g.priority, due.run_at is null and g.waits is not true,
+         due.run_at is null and g.waits is true, due.run_at, g.lease_ms, g.max_attempts,
          g.max_run_ms, g.backoff, g.resource, j.input, m.now
     from rows from (jsonb_array_elements_text($2::text::jsonb), jsonb_array_elements_text($3::text::jsonb),
                     jsonb_array_elements_text($4::text::jsonb)) with ordinality as j (job_id, input, terms, n)
@@ -28,15 +29,16 @@ select count(*)::integer as added, case when $5::text is not null then pg_notify
 -- C1. $1 is a JSON text, an array of objects; the order of the array becomes the order of arrival. A job id that is there
 -- already, live or in history, is the same job. A delay is added to the store's time. As in all statements that may run
 -- in the caller's transaction, parameters are texts alone: every client passes those on alike.
-insert into {schema}.job (job_id, name, queue, priority, ready, run_at, lease_ms, max_attempts, max_run_ms, backoff,
-                          resource, unique_key, input, created_at)
-select g.job_id, g.name, q.id, g.priority, due.run_at is null, due.run_at, g.lease_ms, g.max_attempts, g.max_run_ms,
+insert into {schema}.job (job_id, name, queue, priority, ready, waiting, run_at, lease_ms, max_attempts, max_run_ms,
+                          backoff, resource, unique_key, input, created_at)
+select g.job_id, g.name, q.id, g.priority, due.run_at is null and g.waits is not true,
+       due.run_at is null and g.waits is true, due.run_at, g.lease_ms, g.max_attempts, g.max_run_ms,
        g.backoff, g.resource, g.unique_key, g.input, m.now
   from (select now from {schema}.moment) m
  cross join jsonb_to_recordset($1::text::jsonb)
          as g (n integer, job_id uuid, name text, queue text, priority integer, delay_ms bigint, run_at bigint,
                lease_ms bigint, max_attempts integer, max_run_ms bigint, backoff text, resource text, unique_key text,
-               input text)
+               input text, waits boolean)
   join {schema}.queue q on q.name = g.queue
  cross join lateral (select case when g.run_at > m.now then g.run_at
                                  when g.delay_ms > 0 then m.now + g.delay_ms end as run_at) due
@@ -44,6 +46,30 @@ select g.job_id, g.name, q.id, g.priority, due.run_at is null, due.run_at, g.lea
  order by g.n
     on conflict (job_id) do nothing
 returning job_id::text as job_id;
+
+-- name: busy resources    $1 jobs
+-- Which of these, an array of objects, have to wait: their resource is held, or a job of it stands before them in the line of
+-- their queue. A leased one that still stands there has no say: its lease has. Asked in front of the insert and not in it, so that jobs without a resource do not pay for the question.
+-- What happens in between leaves two in the line, or one that waits for nobody until the next sweep. Each is looked for by
+-- the order of its index, which no statistics can talk the planner out of.
+with moment as materialized (
+  select m.* from {schema}.moment m
+)
+select g.n
+  from jsonb_to_recordset($1::text::jsonb) as g (n integer, resource text, queue text, priority integer)
+  join {schema}.queue q on q.name = g.queue
+ where (select l.owner is not null and l.lease_until > (select now from moment)
+          from {schema}.lease l
+         where l.name >= g.resource and l.name <= g.resource
+         order by l.name
+         limit 1)
+    or (select true
+          from {schema}.job j
+         where j.ready and j.resource is not null and num_nulls(j.owner) > 0
+           and (j.resource, j.queue, j.priority) >= (g.resource, q.id, '-2147483648'::integer)
+           and (j.resource, j.queue, j.priority) <= (g.resource, q.id, g.priority)
+         order by j.resource, j.queue, j.priority
+         limit 1);
 
 -- name: take back    $1 job ids
 -- C1: what was just inserted although history has it, because it ended between the look and the insert. To be run in the

@@ -41,14 +41,14 @@ select r.*, (select q.name from {schema}.queue q where q.id = r.queue) as queue_
 -- Writes what a transition of the protocol core made of a live row, which this transaction has locked. Owner and
 -- generation are compared once more: a row that is no longer the one that was judged is not written.
 update {schema}.job j
-   set ready = g.ready, waiting = false, run_at = g.run_at, owner = g.owner, lease_until = g.lease_until,
+   set ready = g.ready, waiting = g.waiting, run_at = g.run_at, owner = g.owner, lease_until = g.lease_until,
        generation = g.generation, raised_by = g.raised_by, attempt = g.attempt, expired_count = g.expired_count,
        run = g.run, heals = g.heals, cancel_requested = g.cancel_requested,
        resource_generation = g.resource_generation, error = g.error, progress = g.progress,
        settled_owner = g.settled_owner, settled_generation = g.settled_generation,
        settled_operation = g.settled_operation
   from jsonb_to_record($1::text::jsonb)
-    as g (job_id uuid, expected_owner text, expected_generation bigint, ready boolean, run_at bigint, owner text,
+    as g (job_id uuid, expected_owner text, expected_generation bigint, ready boolean, waiting boolean, run_at bigint, owner text,
           lease_until bigint, generation bigint, raised_by text, attempt integer, expired_count integer, run integer,
           heals integer, cancel_requested boolean, resource_generation bigint, error text, progress text,
           settled_owner text, settled_generation bigint, settled_operation text)
@@ -99,11 +99,11 @@ with given as materialized (
    where h.job_id = g.job_id and h.generation = g.expected_generation
   returning h.*
 )
-insert into {schema}.job (job_id, seq, name, queue, priority, ready, lease_ms, generation, raised_by, attempt,
+insert into {schema}.job (job_id, seq, name, queue, priority, ready, waiting, lease_ms, generation, raised_by, attempt,
                           max_attempts, expired_count, run, heals, resource, unique_key, max_run_ms, backoff, input,
                           error, progress, created_at, claimed_at, settled_owner, settled_generation,
                           settled_operation)
-select h.job_id, h.seq, h.name, h.queue, h.priority, true, h.lease_ms, g.generation, g.raised_by, g.attempt,
+select h.job_id, h.seq, h.name, h.queue, h.priority, h.resource is null, h.resource is not null, h.lease_ms, g.generation, g.raised_by, g.attempt,
        h.max_attempts, g.expired_count, g.run, g.heals, h.resource, h.unique_key, h.max_run_ms, h.backoff, h.input,
        g.error, g.progress, h.created_at, h.claimed_at, g.settled_owner, g.settled_generation,
        g.settled_operation

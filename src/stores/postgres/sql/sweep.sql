@@ -68,9 +68,10 @@ with moment as materialized (
 )
 select name from piece order by name offset $2::integer - 1;
 
--- name: free waiting    $1 resource  $2 limit
+-- name: free waiting    $1 resource  $2 limit  $3 queues
 -- Whoever gives a resource up lets the next job have it. This finds the ones for which nobody did: a lapsed lease, or a
--- next job that went away. One step for each resource, without walking over everybody who waits for it.
+-- next job that went away or stands in the line of a queue that is not asked for ($3): nobody may come there. One step for
+-- each resource, without walking over everybody who waits for it.
 with recursive waited (resource, n) as (
   (select resource, 1 from {schema}.job where waiting and resource > $1 order by resource limit 1)
   union all
@@ -90,6 +91,13 @@ with recursive waited (resource, n) as (
    where w.resource is not null
      and not exists (select from {schema}.lease l, moment m
                       where l.name = w.resource and l.owner is not null and l.lease_until > m.now)
+     and (select true from {schema}.job j
+           where j.ready and j.resource is not null and num_nulls(j.owner) > 0
+             and j.resource >= w.resource and j.resource <= w.resource
+             and j.queue = any (array(select q.id from {schema}.queue q
+                                       where q.name = any ($3::text[]) and not q.paused))
+           order by j.resource, j.queue, j.priority
+           limit 1) is null
 ), freed as (
   update {schema}.job set ready = true, waiting = false where job_id = any (array(select job_id from next))
   returning 1

@@ -8,10 +8,12 @@ select exists (select 1 from json_each(:queues) e
        cast(round(unixepoch('subsec') * 1000) as integer) as now;
 
 -- name: promote due    :now :limit
--- Delayed jobs that are due take their place by seq (C15). Once promoted they stay due, also over a step back (I3).
+-- Delayed jobs that are due take their place by seq (C15). Once promoted they stay due, also over a step back (I3). One
+-- that asks for a resource waits for it first, since others may, too.
 update leasehold_job
-   set phase = 1, run_at = null
- where seq in (select seq from leasehold_job where phase = 0 and run_at <= :now order by run_at limit :limit + 0);
+   set phase = case when resource is null then 1 else 3 end, run_at = null
+ where seq in (select seq from leasehold_job where phase = 0 and run_at <= :now order by run_at limit :limit + 0)
+returning resource;
 
 -- name: candidates    :queue :takeover :now :limit
 -- In a queue: priority, then seq (C15). A row with an owner is a lapsed lease, to be taken only while it still is one:
@@ -57,6 +59,22 @@ update leasehold_job set phase = 3 where seq = :seq;
 update leasehold_job
    set phase = 1
  where seq = (select seq from leasehold_job where phase = 3 and resource = :resource order by priority, seq limit 1);
+
+-- name: job in line    :resource :queue :priority
+-- Whether a job of that resource stands in the queue's line, before where one of :priority would. When it is claimed and
+-- ends, the resource is given to the first that waits.
+select 1 as found
+  from leasehold_job
+ where resource = :resource and queue = :queue and priority <= :priority and phase = 1 and resource is not null
+ limit 1;
+
+-- name: resource in line    :resource :queues
+-- Whether one stands in the line of one of these queues, whose claimer will come to it.
+select 1 as found
+  from json_each(:queues) e
+ cross join leasehold_queue q on q.name = e.value and q.paused = 0
+ cross join leasehold_job j on j.resource = :resource and j.queue = q.id and j.phase = 1 and j.resource is not null
+ limit 1;
 
 -- name: next waited-for resource    :after
 -- One step along the resources that somebody waits for, without walking over everybody who waits.
