@@ -12,6 +12,7 @@ export type { JobView, StoredError } from "./client/job-view.ts";
 export { Leasehold, type LeaseholdOptions } from "./client/leasehold.ts";
 export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
+export type { BatchOption } from "./client/ordering.ts";
 export type { Clock, FaultPoint, Ids, Random, Timer, TimerOptions, Timers, World } from "./clock/world.ts";
 export {
   EffectMismatchError,
@@ -21,6 +22,7 @@ export {
 } from "./destinations/refusals.ts";
 export {
   AlreadySettledError,
+  BatchSealedError,
   ClosedError,
   type EndOfTrust,
   FinalError,
@@ -40,10 +42,12 @@ export {
   StoreUnusableError,
   TransactionBodyError,
   UniqueConflictError,
+  UnknownJobError,
   UnknownOutcomeError,
   UnstorableValueError,
   WaitTimeoutError,
 } from "./errors.ts";
+export type { BatchCounts, Blocker, OnFailure, Waits } from "./protocol/blocking.ts";
 export type { Previous } from "./protocol/claim.ts";
 export type { ControlAnswer } from "./protocol/control.ts";
 export type { EnqueueAnswer, OnConflict } from "./protocol/enqueue.ts";

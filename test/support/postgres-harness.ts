@@ -77,8 +77,12 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
   };
 
   const empty = async (): Promise<void> => {
-    const tables = ["queue", "ended", "job", "history", "unique_key", "lease", "journal", "note"];
-    await query(`truncate ${tables.map((table) => `${schema}.${table}`).join(", ")} restart identity`);
+    const tables = await query(
+      "select tablename from pg_tables where schemaname = $1 and tablename <> 'store'",
+      [schema],
+    );
+    const names = tables.map(({ tablename }) => `${schema}.${tablename}`);
+    await query(`truncate ${names.join(", ")} restart identity`);
     await query(`update ${schema}.store set epoch = 0, deleted_generation = 0`);
     emptied.set(url, [...(emptied.get(url) ?? []), schema]);
   };

@@ -37,6 +37,7 @@ async function run(flags: StoreFlags): Promise<void> {
     "queue",
     "ready",
     "delayed",
+    "blocked",
     "leased",
     "expired",
     "completed",
@@ -48,10 +49,10 @@ async function run(flags: StoreFlags): Promise<void> {
 }
 
 function row(counts: QueueCounts): string[] {
-  const { queue, ready, delayed, leased, expired, completed, failed, cancelled, paused } = counts;
+  const { queue, ready, delayed, blocked, leased, expired, completed, failed, cancelled, paused } = counts;
   return [
     queue,
-    ...[ready, delayed, leased, expired, completed, failed, cancelled].map(String),
+    ...[ready, delayed, blocked, leased, expired, completed, failed, cancelled].map(String),
     paused ? "paused" : "",
   ];
 }

@@ -17,6 +17,7 @@ import type {
   FenceOutcome,
   Listener,
   ListFilter,
+  Order,
   Page,
   QueueCounts,
   RunWrite,
@@ -30,6 +31,7 @@ import { completeWith } from "./complete-with.ts";
 import { enqueue } from "./enqueuing.ts";
 import { acquireLease, deleteLease, releaseLease, renewLease } from "./named-leases.ts";
 import { cancelJob, deleteJob, pauseQueue, prune, raiseFloor, retryJob, revokeJob } from "./operating.ts";
+import { waitsOf } from "./order.ts";
 import { countsOf, pageOf } from "./reading.ts";
 import { healRun, outcomeOf, renewRun, settleRun, writeRun } from "./runs.ts";
 import { StateKeeper } from "./state-keeper.ts";
@@ -62,11 +64,11 @@ export class MemoryStore implements Store {
   ): Promise<readonly EnqueueAnswer[]> {
     const { tx } = options;
     if (tx === undefined) {
-      return this.#keeper.write("enqueue", options, "wakes", (at) => jobs.map((job) => enqueue(at, job)));
+      return this.#keeper.write("enqueue", options, "wakes", (at) => enqueue(at, jobs));
     }
     this.#keeper.assertOpen();
     const at = { state: this.#keeper.own(tx).draft, nowMs: this.#keeper.nowMs() };
-    return jobs.map((job) => enqueue(at, job));
+    return enqueue(at, jobs);
   }
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
@@ -104,7 +106,7 @@ export class MemoryStore implements Store {
   }
 
   cancel(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#keeper.write("cancel", options, "quiet", (at) => ids.map((id) => cancelJob(at, id)));
+    return this.#keeper.write("cancel", options, "wakes", (at) => ids.map((id) => cancelJob(at, id)));
   }
 
   revoke(
@@ -119,7 +121,7 @@ export class MemoryStore implements Store {
   }
 
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#keeper.write("delete", options, "quiet", (at) => ids.map((id) => deleteJob(at, id)));
+    return this.#keeper.write("delete", options, "wakes", (at) => ids.map((id) => deleteJob(at, id)));
   }
 
   prune(
@@ -196,6 +198,11 @@ export class MemoryStore implements Store {
   async pendingMigrations(): Promise<readonly { readonly version: number; readonly sql: string }[]> {
     return [];
   }
+
+  readonly order: Order = {
+    waits: async (id) => waitsOf(this.#keeper.state, id),
+    batch: async (name) => this.#keeper.state.order.batches.get(name),
+  };
 
   listen(onWake: () => void): Listener {
     return this.#keeper.wakeUps.listen(onWake);

@@ -6,6 +6,7 @@ import { type Generation, generation, type JobId, type Line } from "../../protoc
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
+import { draftOfOrder, emptyOrder, type OrderState, onChange } from "./order.ts";
 
 export interface MemoryState {
   /** Live and ended alike. Records are replaced, never changed in place. */
@@ -17,6 +18,7 @@ export interface MemoryState {
   readonly paused: Set<string>;
   /** What callers wrote in their own transactions. */
   readonly values: Map<string, unknown>;
+  readonly order: OrderState;
   floor: FloorState;
   nextSeq: number;
 }
@@ -29,6 +31,7 @@ export function emptyState(): MemoryState {
     journal: new Map(),
     paused: new Set(),
     values: new Map(),
+    order: emptyOrder(),
     floor: { epoch: 0, deletedGeneration: generation(0) },
     nextSeq: 1,
   };
@@ -43,6 +46,7 @@ export function draftOf(state: MemoryState): MemoryState {
     journal: new Map(state.journal),
     paused: new Set(state.paused),
     values: new Map(state.values),
+    order: draftOfOrder(state.order),
     floor: state.floor,
     nextSeq: state.nextSeq,
   };
@@ -73,8 +77,17 @@ export function leaseOf({ state }: Moment, job: JobRecord): NamedLease | undefin
   return job.resource === null ? undefined : state.leases.get(job.resource);
 }
 
-export function putJob({ state }: Moment, job: JobRecord): void {
-  state.jobs.set(job.jobId, job);
+/** The one way to write a job, so that whoever waits for it hears of its end. */
+export function putJob(at: Moment, job: JobRecord): void {
+  const before = at.state.jobs.get(job.jobId);
+  at.state.jobs.set(job.jobId, job);
+  onChange(at, before, job);
+}
+
+export function dropJob(at: Moment, id: JobId): void {
+  const before = at.state.jobs.get(id);
+  at.state.jobs.delete(id);
+  onChange(at, before, undefined);
 }
 
 export function putLease({ state, nowMs }: Moment, lease: NamedLease): void {

@@ -10,7 +10,7 @@ import {
 import { type Fence, jobLine } from "../../protocol/identity.ts";
 import { isCurrent, type Refusal, refusal } from "../../protocol/outcome.ts";
 import type { Tx } from "../store.ts";
-import { complete } from "./complete.ts";
+import { completeWhole } from "./complete.ts";
 import type { Call, Connections, OpenTransaction } from "./connections.ts";
 import { noteRefusals } from "./journal.ts";
 import { readMoment } from "./moment.ts";
@@ -70,7 +70,7 @@ async function completeIn(
     tx.isOpen = false;
   }
   // The predicate stands in the writing statement as well: the body may have written anything.
-  const completed = await complete(transaction, [{ operation: "complete", fence, result }]);
+  const completed = await completeWhole(transaction, [{ operation: "complete", fence, result }]);
   if (!completed.has(fence.jobId)) throw new StoreBusyError(call.operation, 0);
 }
 

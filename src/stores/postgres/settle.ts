@@ -82,17 +82,18 @@ async function writeRound(
   const answers = new Map<number, SettledAnswer>();
   let madeDue = false;
   if (completions.length > 0) {
-    const resources = await eachIfBad(completions, (indices) =>
+    const completed = await eachIfBad(completions, (indices) =>
       completeAll(
-        connections.on(call),
+        connections,
+        call,
         indices.map((index) => settlements[index] as Completion),
       ),
     );
     for (const index of completions) {
-      const resource = resources.get((settlements[index] as Settlement).fence.jobId);
-      if (resource === undefined) continue;
+      const one = completed.get((settlements[index] as Settlement).fence.jobId);
+      if (one === undefined) continue;
       answers.set(index, COMPLETED);
-      madeDue ||= resource !== null;
+      madeDue ||= one.concernsOthers;
     }
   }
   if (others.length > 0) {

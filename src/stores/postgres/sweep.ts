@@ -9,6 +9,7 @@ import { claimNote, lapseNote } from "../run-notes.ts";
 import type { Call, Connections } from "./connections.ts";
 import { note } from "./journal.ts";
 import { readMomentToRaise } from "./moment.ts";
+import type { OrderSweep } from "./order-sweep.ts";
 import type { Sql } from "./statements.ts";
 import type { StoreTime } from "./store-time.ts";
 import { lockLease, lockUnlocked, saveFreedLease, saveJob } from "./transition.ts";
@@ -58,8 +59,10 @@ export class Sweep {
   #waiting = FIRST_RESOURCE;
   #lease = "";
   #resource = "";
+  readonly #order: OrderSweep;
 
-  constructor(clock: Clock, everyMs: number, time: StoreTime) {
+  constructor(clock: Clock, everyMs: number, time: StoreTime, order: OrderSweep) {
+    this.#order = order;
     this.#clock = clock;
     this.#everyMs = everyMs;
     this.#time = time;
@@ -122,7 +125,8 @@ export class Sweep {
       RESOURCES_A_SWEEP,
     ]);
     this.#resource = waiting?.resource ?? "";
-    return promoted + ended.length + (waiting?.freed ?? 0) > 0;
+    const letGo = await this.#order.run(connections, call);
+    return letGo || promoted + ended.length + (waiting?.freed ?? 0) > 0;
   }
 
   async #lookAtJobs(sql: Sql): Promise<JobId[]> {

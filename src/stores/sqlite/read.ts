@@ -37,6 +37,7 @@ export function countQueues(statements: Statements): QueueCounts[] {
     paused: row["paused"] === 1,
     ready: row["ready"] as number,
     delayed: row["delayed"] as number,
+    blocked: row["blocked"] as number,
     leased: row["leased"] as number,
     expired: row["expired"] as number,
     completed: row["completed"] as number,

@@ -31,7 +31,9 @@ export const migrations: Chapter = {
       const store = nth(await required(world.unmigrated, "unmigrated")(1), 0);
       const pending = await store.pendingMigrations();
       assert.ok(pending.length > 0);
-      assert.ok(pending.every(({ sql, version }, n) => sql.trim() !== "" && version === n + 1));
+      assert.ok(
+        pending.every(({ sql, version }, n) => sql.trim() !== "" && version > (pending[n - 1]?.version ?? 0)),
+      );
       assert.deepEqual(await store.pendingMigrations(), pending);
       await store.open();
       assert.deepEqual(await store.pendingMigrations(), []);
