@@ -11,6 +11,7 @@ const CAUGHT_BY: Readonly<Record<string, string>> = {
   "completion ignores the owner": "the current generation under another owner's name is refused everything",
   "reclaim does not raise": "C2 a reclaim raises the generation and says who held the job before",
   "claim takes unexpired leases": "C2 leaves a lease alone that has not expired",
+  "claim takes blocked jobs": "a job runs after all that it waits for have completed, not before",
 };
 
 describe("the suite catches a store whose", () => {
@@ -47,6 +48,9 @@ describe("the suite itself", () => {
       "cancel, revoke, retry",
       "named leases and resources",
       "unique keys",
+      "follow-up",
+      "dependencies",
+      "batches",
       "caller's transaction",
       "payloads and names",
       "limits",

@@ -12,11 +12,13 @@ import type { OwnSql, Sql } from "./statements.ts";
 export type Completion = Extract<Settlement, { readonly operation: "complete" }>;
 
 export interface Completed {
-  /** It gave up a resource, or somebody waited for it. */
-  readonly concernsOthers: boolean;
+  /** It gave up a resource. */
+  readonly gaveUp: boolean;
+  /** Others may have waited for it, or a batch counted it. */
+  readonly isAwaited: boolean;
 }
 
-const PLAIN: Completed = { concernsOthers: false };
+const PLAIN: Completed = { gaveUp: false, isAwaited: false };
 
 /** The plain statement completes nearly all of them; what it leaves is for the whole one. */
 export async function completeAll(
@@ -33,7 +35,7 @@ export async function completeAll(
   if (done.size === completions.length) return done;
   const awaited = new Set<JobId>();
   for (const row of await complete(sql, left(), false)) {
-    if (row.done) done.set(row.job_id, { concernsOthers: row.resource !== null });
+    if (row.done) done.set(row.job_id, { gaveUp: row.resource !== null, isAwaited: false });
     else awaited.add(row.job_id);
   }
   if (awaited.size === 0) return done;
@@ -112,7 +114,7 @@ export async function completeWhole(
   return new Map(
     rows.map(({ job_id, resource, tail }) => [
       job_id,
-      { concernsOthers: resource !== null || tail !== null },
+      { gaveUp: resource !== null, isAwaited: tail !== null },
     ]),
   );
 }

@@ -194,7 +194,7 @@ export class PostgresStore implements Store {
   ): Promise<readonly (SettledAnswer | Refusal | Busy)[]> {
     const { answers, madeDue } = await this.#with("settle", options, async (connections, call) => {
       const batch = await settle(connections, call, settlements);
-      if (batch.madeDue) await this.#afterEnds(connections, call);
+      if (batch.wasAwaited) await this.#afterEnds(connections, call);
       return batch;
     });
     if (madeDue) this.#dueNow();
@@ -207,8 +207,8 @@ export class PostgresStore implements Store {
     options: CallOptions,
   ): Promise<void> {
     await this.#with("complete", options, async (connections, call) => {
-      await completeWith(connections, call, fence, body);
-      await this.#afterEnds(connections, call);
+      const { isAwaited } = await completeWith(connections, call, fence, body);
+      if (isAwaited) await this.#afterEnds(connections, call);
     });
     this.#dueNow();
   }

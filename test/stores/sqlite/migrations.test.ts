@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemWorld } from "../../../src/clock/system.ts";
 import { SchemaVersionError } from "../../../src/errors.ts";
 import { openDatabase } from "../../../src/stores/sqlite/index.ts";
+import { NEWEST } from "../../../src/stores/sqlite/migrate.ts";
 import { CALL, newJob, storeOn, temporaryFolder } from "./world.ts";
 
 const { ids, timers } = systemWorld();
@@ -18,7 +19,7 @@ describe("code of an earlier schema", () => {
   it("opens a later one that works with it, and warns once", async () => {
     const path = join(temporaryFolder(), "jobs.db");
     await storeOn(path).open();
-    await migrated(path, 2, 1);
+    await migrated(path, NEWEST + 1, 1);
     const heard: string[] = [];
     const hear = (warning: Error & { code?: string }): void => {
       if (warning.code === "LEASEHOLD_NEWER_SCHEMA") heard.push(warning.message);
@@ -30,7 +31,9 @@ describe("code of an earlier schema", () => {
     expect(await store.pendingMigrations()).toEqual([]);
     while (heard.length === 0) await timers.sleep(5);
     expect(heard).toEqual([
-      expect.stringMatching(/schema to 2; this one knows 1, and can still work with it/),
+      expect.stringContaining(
+        `schema to ${NEWEST + 1}; this one knows ${NEWEST}, and can still work with it`,
+      ),
     ]);
   });
 
@@ -43,7 +46,7 @@ describe("code of an earlier schema", () => {
     const [claimed] = (await store.claim(request, CALL)).jobs;
     if (claimed === undefined) throw new Error("jobs were enqueued");
     const fence = { jobId: claimed.job.jobId, owner, generation: claimed.job.generation };
-    await migrated(path, 3, 2);
+    await migrated(path, NEWEST + 2, NEWEST + 1);
     for (const call of [
       () => store.claim(request, CALL),
       () => store.renew([fence], CALL),
@@ -55,7 +58,7 @@ describe("code of an earlier schema", () => {
     }
     expect(await store.get([fence.jobId], CALL)).toEqual([claimed.job]);
     expect(storeOn(path).open()).rejects.toThrow(
-      /has schema 3, and this version of leasehold knows schemas up to 1/,
+      `has schema ${NEWEST + 2}, and this version of leasehold knows schemas up to ${NEWEST}`,
     );
   });
 });
