@@ -106,10 +106,37 @@ export class UniqueConflictError extends LeaseholdError {
 
   constructor(name: string, key: string, jobId: JobId, state: JobState) {
     super(`${name}: the unique key ${JSON.stringify(key)} is held by job ${jobId}, which is ${state}.`, {
-      next: `Use that job, or enqueue with onConflict "keep" or "replace".`,
+      next: `Use that job, or enqueue with onConflict "keep", "replace" or "followUp".`,
     });
     this.jobId = jobId;
     this.state = state;
+  }
+}
+
+/** A job was to run after one that the store does not know. Nothing was written. */
+export class UnknownJobError extends LeaseholdError {
+  readonly code = "LH_UNKNOWN_JOB";
+  /** The job that is not known. */
+  readonly jobId: JobId;
+
+  constructor(waiting: JobId, unknown: JobId) {
+    super(`Job ${waiting} is to run after job ${unknown}, which is not there.`, {
+      next: "It never was, was deleted or pruned, or comes later in the same call: enqueue it first.",
+    });
+    this.jobId = unknown;
+  }
+}
+
+/** The batch has its `then`, so it takes no new members. Nothing was written. */
+export class BatchSealedError extends LeaseholdError {
+  readonly code = "LH_BATCH_SEALED";
+  readonly batch: string;
+
+  constructor(batch: string) {
+    super(`Batch ${JSON.stringify(batch)} has its \`then\` already.`, {
+      next: "Give `then` with the last call that adds to a batch, or use another name.",
+    });
+    this.batch = batch;
   }
 }
 

@@ -12,6 +12,7 @@ export type { JobView, StoredError } from "./client/job-view.ts";
 export { Leasehold, type LeaseholdOptions } from "./client/leasehold.ts";
 export type { Log, LogEntry } from "./client/log.ts";
 export type { JobOptions } from "./client/new-job.ts";
+export type { BatchOption } from "./client/ordering.ts";
 export type { QueueLimitOptions } from "./client/queue-limit.ts";
 export type { CatchUp, ScheduleOptions, ScheduleSpec, ScheduleView } from "./client/schedule-spec.ts";
 export type { ScheduleAnswer, Scheduled, Schedules } from "./client/schedules.ts";
@@ -27,6 +28,7 @@ export {
 } from "./destinations/refusals.ts";
 export {
   AlreadySettledError,
+  BatchSealedError,
   type BegunStep,
   ClosedError,
   type EndOfTrust,
@@ -49,10 +51,12 @@ export {
   StoreUnusableError,
   TransactionBodyError,
   UniqueConflictError,
+  UnknownJobError,
   UnknownOutcomeError,
   UnstorableValueError,
   WaitTimeoutError,
 } from "./errors.ts";
+export type { BatchCounts, Blocker, OnFailure, Waits } from "./protocol/blocking.ts";
 export type { Previous } from "./protocol/claim.ts";
 export type { ControlAnswer } from "./protocol/control.ts";
 export type { EnqueueAnswer, OnConflict } from "./protocol/enqueue.ts";

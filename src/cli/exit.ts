@@ -46,6 +46,8 @@ const BY_CODE: Readonly<Record<string, ExitCode>> = {
   LH_LEASE_ENDED: EXIT.refused,
   LH_LEASE_HELD: EXIT.refused,
   LH_UNIQUE_CONFLICT: EXIT.refused,
+  LH_BATCH_SEALED: EXIT.refused,
+  LH_UNKNOWN_JOB: EXIT.notFound,
   LH_UNKNOWN_OUTCOME: EXIT.unreachable,
   LH_STORE_BUSY: EXIT.unreachable,
   LH_STORE_UNUSABLE: EXIT.unreachable,

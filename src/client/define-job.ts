@@ -8,7 +8,10 @@ import type { RunContext } from "./handler.ts";
 import { checkFunction, checkKnown } from "./known-options.ts";
 import { checkCount, checkName, checkPriority } from "./names.ts";
 
-/** At most one live job per (job name, key); what becomes of a second one (C17). Default `keep`. */
+/**
+ * At most one live job per (job name, key); what becomes of a second one (C17). Default `keep`. With `followUp` it is
+ * blocked until the live one has ended; a third one changes it: the newest input wins.
+ */
 export interface UniqueKey {
   readonly key: string;
   readonly onConflict?: OnConflict;

@@ -1,6 +1,7 @@
 import { StoreBusyError, UnknownOutcomeError } from "../errors.ts";
 import type { EnqueueAnswer, NewJob } from "../protocol/enqueue.ts";
 import type { Store, Transaction } from "../stores/store.ts";
+import { checkPredecessors, StandIns } from "./predecessors.ts";
 
 /** Rows and bytes of input in one call at most: a store holds its write lock for the whole of a call. */
 const ROWS_PER_CALL = 1_000;
@@ -39,8 +40,14 @@ export class Enqueuer {
   /** With `tx`, in the caller's transaction; without, one transaction for each call that the jobs fill. */
   async many(jobs: readonly NewJob[], tx?: Transaction): Promise<EnqueueAnswer[]> {
     const answers: EnqueueAnswer[] = [];
-    for (const chunk of chunks(jobs, (job) => job)) {
-      answers.push(...(tx === undefined ? await this.#known(chunk) : await this.#send(chunk, tx)));
+    const calls = [...chunks(jobs, (job) => job)];
+    if (calls.length > 1 && tx === undefined) await checkPredecessors(this.#store, jobs, this.#timeoutMs);
+    const standIns = new StandIns();
+    for (const chunk of calls) {
+      const sent = standIns.resolve(chunk);
+      const told = tx === undefined ? await this.#known(sent) : await this.#send(sent, tx);
+      standIns.note(sent, told);
+      answers.push(...told);
     }
     return answers;
   }

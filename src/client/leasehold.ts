@@ -1,6 +1,7 @@
 import { systemWorld } from "../clock/system.ts";
 import type { World } from "../clock/world.ts";
 import { ClosedError, InvalidArgumentError, UniqueConflictError } from "../errors.ts";
+import type { BatchCounts, Waits } from "../protocol/blocking.ts";
 import type { ControlAnswer } from "../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../protocol/enqueue.ts";
 import type { FencingToken, JobId } from "../protocol/identity.ts";
@@ -28,6 +29,7 @@ import { lineOf } from "./lines.ts";
 import { type Log, limited, stderrLog } from "./log.ts";
 import { checkCount, checkName } from "./names.ts";
 import { idOf, JOB_OPTIONS, newJob } from "./new-job.ts";
+import { type BatchOption, batchOf, thenOf } from "./ordering.ts";
 import { type QueueLimitOptions, queueLimit } from "./queue-limit.ts";
 import { Results } from "./results.ts";
 import type { AnySpec, ScheduleSpec } from "./schedule-spec.ts";
@@ -51,6 +53,7 @@ export interface LeaseholdOptions {
 
 const LEASEHOLD_OPTIONS = new Set(["store", "world", "log", "callTimeoutMs", "maxInputBytes", "retentionMs"]);
 const ENQUEUE_OPTIONS = new Set([...JOB_OPTIONS, "tx"]);
+const ENQUEUE_MANY_OPTIONS = new Set(["tx", "batch"]);
 const ENTRY_MEMBERS = new Set([...JOB_OPTIONS, "job", "input"]);
 const WITH_LEASE_OPTIONS = new Set(["leaseMs", "waitMs", "signal", "renewer"]);
 const DAY_MS = 86_400_000;
@@ -138,26 +141,34 @@ export class Leasehold {
    * Hands many jobs to the store, an answer for each in their order. All are checked before any is sent. With `tx` all
    * are written or none; without, each call of up to 1,000 is a transaction of its own, so after an error repeat the
    * whole with the same `jobId`s. A taken key with `onConflict: "throw"` is an answer here, `conflict`: others go in.
+   *
+   * With `batch`, the jobs that are new become its members (see `batch()`).
+   *
+   * @throws {UnknownJobError} a job is to run after one that is neither there nor comes before it
+   * @throws {BatchSealedError} the batch has its `then` already
    */
-  async enqueueMany<const Jobs extends readonly JobDefinition[]>(
+  async enqueueMany<const Jobs extends readonly JobDefinition[], Then extends JobDefinition = JobDefinition>(
     entries: { readonly [Index in keyof Jobs]: EnqueueEntry<Jobs[Index]> },
-    options: { readonly tx?: Transaction } = {},
+    options: { readonly tx?: Transaction; readonly batch?: BatchOption<Then> } = {},
   ): Promise<EnqueueAnswer[]> {
     this.#assertOpen();
+    checkKnown("options", options, ENQUEUE_MANY_OPTIONS);
+    const batch = batchOf(options.batch as BatchOption | undefined);
     const rows: NewJob[] = [];
     for (const [i, entry] of (entries as readonly EnqueueEntry[]).entries()) {
-      checkKnown(`entries[${i}]`, entry, ENTRY_MEMBERS);
-      const made = newJob(
-        entry.job,
-        entry.input,
-        entry,
-        this.#world,
-        this.#maxInputBytes,
-        `entries[${i}].input`,
-      );
-      rows.push(made instanceof Promise ? await made : made);
+      const row = await this.#newJob(`entries[${i}]`, entry);
+      rows.push(batch === undefined ? row : { ...row, batch: { name: batch.name, as: "member" } });
     }
-    return this.#enqueuer.many(rows, options.tx);
+    const then = batch?.then === undefined ? undefined : await this.#newJob("batch.then", batch.then);
+    if (batch === undefined || then === undefined) return this.#enqueuer.many(rows, options.tx);
+    // In the last call, so that all members are there; its own answer is told by `batch()`.
+    const answers = await this.#enqueuer.many([...rows, thenOf(then, batch.name)], options.tx);
+    return answers.slice(0, rows.length);
+  }
+
+  async #newJob(where: string, entry: EnqueueEntry): Promise<NewJob> {
+    checkKnown(where, entry, ENTRY_MEMBERS);
+    return newJob(entry.job, entry.input, entry, this.#world, this.#maxInputBytes, `${where}.input`);
   }
 
   // --- schedule ---
@@ -220,6 +231,17 @@ export class Leasehold {
     const steps = await this.store.steps(id, "present", this.#call);
     const [record] = await this.store.get([id], this.#call);
     return record === undefined ? [] : steps.map((step) => stepView(record, step));
+  }
+
+  /** What a batch has come to; undefined when there is none of this name (any more). */
+  batch(name: string): Promise<BatchCounts | undefined> {
+    checkName("batch", name);
+    return this.store.order.batch(name, this.#call);
+  }
+
+  /** What a job waits for, and which batch it belongs to; undefined when there is no such job (any more). */
+  waits(job: JobRef): Promise<Waits | undefined> {
+    return this.store.order.waits(idOf(job), this.#call);
   }
 
   /** What happened to the lease of a job (its id) or of any line (`lease:nightly-report`), oldest first. */

@@ -1,12 +1,15 @@
 import type { World } from "../clock/world.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import type { OnFailure } from "../protocol/blocking.ts";
 import type { NewJob, OnConflict } from "../protocol/enqueue.ts";
 import { type JobId, jobId } from "../protocol/identity.ts";
 import { type Backoff, checkBackoff } from "../protocol/retry.ts";
 import { storableJson } from "../protocol/storable.ts";
 import { checkLeaseMs } from "../protocol/trust.ts";
 import { isJobDefinition, type JobDefinition, type UniqueKey } from "./define-job.ts";
+import type { JobRef } from "./enqueued.ts";
 import { checkCount, checkDelayMs, checkLeaseName, checkName, checkPriority, momentMs } from "./names.ts";
+import { afterOf } from "./ordering.ts";
 import { parsed } from "./schema.ts";
 
 /** What one enqueued job may have of its own; the rest is its definition's. */
@@ -28,6 +31,13 @@ export interface JobOptions {
   readonly resource?: string;
   /** Instead of what the definition's `unique` says. */
   readonly unique?: UniqueKey;
+  /** It is claimed once these have ended, by what `onFailure` says. They are there already, or come earlier in the call. */
+  readonly after?: JobRef | readonly JobRef[];
+  /**
+   * Required with `after`: when one of those fails or is cancelled, this job fails, too (`"fail"`, with the end reason
+   * `dependency`), runs all the same (`"run"`), or stays until a retry of that one has completed (`"wait"`).
+   */
+  readonly onFailure?: OnFailure;
 }
 
 export const JOB_OPTIONS: ReadonlySet<string> = new Set([
@@ -42,9 +52,11 @@ export const JOB_OPTIONS: ReadonlySet<string> = new Set([
   "backoff",
   "resource",
   "unique",
+  "after",
+  "onFailure",
 ]);
 
-const CONFLICTS: readonly OnConflict[] = ["keep", "throw", "replace"];
+const CONFLICTS: readonly OnConflict[] = ["keep", "throw", "replace", "followUp"];
 
 /**
  * The job as the store takes it; a promise only when its schema answers with one. `root` is what error messages call
@@ -83,7 +95,8 @@ function assembled(
   const { leaseMs = definition.leaseMs, maxAttempts = definition.maxAttempts } = options;
   const maxRunMs = options.maxRunMs ?? definition.maxRunMs ?? null;
   const resource = options.resource ?? definition.resource?.(value) ?? null;
-  const unique = options.unique ?? definition.unique?.(value);
+  const wanted = options.unique ?? definition.unique?.(value);
+  const unique = wanted === undefined ? null : uniqueOf(wanted);
 
   if (options.queue !== undefined) checkName("queue", queue);
   if (options.priority !== undefined) checkPriority(priority);
@@ -104,8 +117,9 @@ function assembled(
     maxRunMs,
     backoff: options.backoff === undefined ? null : backoffOf(definition, options.backoff),
     resource,
-    unique: unique === undefined ? null : uniqueOf(unique),
+    unique,
     input,
+    after: afterOf(options, unique),
   };
 }
 
@@ -132,7 +146,11 @@ function backoffOf(definition: JobDefinition, own: Partial<Backoff>): Backoff {
 function uniqueOf({ key, onConflict = "keep" }: UniqueKey): NonNullable<NewJob["unique"]> {
   checkName("unique.key", key);
   if (!CONFLICTS.includes(onConflict)) {
-    throw new InvalidArgumentError("unique.onConflict", onConflict, `"keep", "throw" or "replace"`);
+    throw new InvalidArgumentError(
+      "unique.onConflict",
+      onConflict,
+      `"keep", "throw", "replace" or "followUp"`,
+    );
   }
   return { key, onConflict };
 }

@@ -59,8 +59,9 @@ export function rebased(job: JobRecord, nowMs: number): JobRecord {
     : job;
 }
 
+/** A blocked job is not due, whatever the clock says. */
 export function isDue(job: JobRecord, nowMs: number): boolean {
-  return job.state === "ready" && (job.runAtMs === null || job.runAtMs <= nowMs);
+  return job.state === "ready" && job.blockedBy === 0 && (job.runAtMs === null || job.runAtMs <= nowMs);
 }
 
 /** Claims one job if it may be claimed; undefined when it may not. */

@@ -43,7 +43,8 @@ export function cancel(job: JobRecord, nowMs: number): Controlled {
   }
   if (isEnded(job)) return conflict(job, `it has ended as ${job.state}`);
   if (job.state === "leased") return applied({ ...job, cancelRequested: true });
-  return applied({ ...job, state: "cancelled", endReason: "cancelled", runAtMs: null, finishedAtMs: nowMs });
+  const end = { state: "cancelled", endReason: "cancelled", finishedAtMs: nowMs } as const;
+  return applied({ ...job, ...end, blockedBy: 0, runAtMs: null });
 }
 
 /**

@@ -1,10 +1,11 @@
 /** C1 and C17: what becomes of a job that is handed to the store. */
 
+import type { After } from "./blocking.ts";
 import { type Generation, generation, type JobId } from "./identity.ts";
 import type { EndReason, JobRecord, JobState } from "./job.ts";
 import type { Backoff } from "./retry.ts";
 
-export type OnConflict = "keep" | "throw" | "replace";
+export type OnConflict = "keep" | "throw" | "replace" | "followUp";
 
 /** A job as it reaches the store: validated, its input already JSON. */
 export interface NewJob {
@@ -23,6 +24,10 @@ export interface NewJob {
   readonly resource: string | null;
   readonly unique: { readonly key: string; readonly onConflict: OnConflict } | null;
   readonly input: string;
+  /** What it waits for. Never together with `replace` or `followUp`. */
+  readonly after?: After | null;
+  /** The batch that it is a member of, or at whose end it runs. */
+  readonly batch?: { readonly name: string; readonly as: "member" | "then" } | null;
 }
 
 /** What happened, and to which job. */
@@ -31,6 +36,8 @@ export type EnqueueAnswer =
       readonly outcome: "enqueued";
       readonly jobId: JobId /** C17 replace: this one was ended for it. */;
       readonly ended?: JobId;
+      /** C17 followUp: it is blocked until this one has ended. */
+      readonly behind?: JobId;
     }
   /** The same job id is already there, live or in history: one job (C1). */
   | {
@@ -41,7 +48,7 @@ export type EnqueueAnswer =
     }
   /** The key is taken and stays with this job: `keep`, or `replace` met a leased one. */
   | { readonly outcome: "kept"; readonly jobId: JobId; readonly state: JobState }
-  /** `replace` changed this waiting job in place. */
+  /** `replace` changed this waiting job in place, or `followUp` the one that is blocked behind the live one. */
   | { readonly outcome: "replaced"; readonly jobId: JobId }
   /** `throw`: the key is taken by this job; nothing was written. */
   | { readonly outcome: "conflict"; readonly jobId: JobId; readonly state: JobState };
@@ -70,6 +77,7 @@ export function newRecord(job: NewJob, seq: number, nowMs: number): JobRecord {
     finishedAtMs: null,
     endReason: null,
     settled: null,
+    blockedBy: 0,
     ...replaceable(job, nowMs),
   };
 }
@@ -115,7 +123,8 @@ function dueAtMs(job: NewJob, nowMs: number): number | null {
 export function onKeyTaken(
   holder: Pick<JobRecord, "state" | "generation">,
   onConflict: OnConflict,
-): "keep" | "conflict" | "change" | "end" {
+): "keep" | "conflict" | "change" | "end" | "follow" {
+  if (onConflict === "followUp") return "follow";
   if (onConflict === "throw") return "conflict";
   if (onConflict === "keep" || holder.state === "leased") return "keep";
   return holder.generation === 0 ? "change" : "end";
@@ -123,5 +132,6 @@ export function onKeyTaken(
 
 /** C17: a waiting job that was claimed before is ended for the one that replaces it. */
 export function replacedBy(holder: JobRecord, nowMs: number): JobRecord {
-  return { ...holder, state: "cancelled", endReason: "replaced", runAtMs: null, finishedAtMs: nowMs };
+  const end = { state: "cancelled", endReason: "replaced", finishedAtMs: nowMs } as const;
+  return { ...holder, ...end, blockedBy: 0, runAtMs: null };
 }

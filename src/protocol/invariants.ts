@@ -140,7 +140,7 @@ export function i19CancelAgrees({ operation, before, after }: Transition): Verdi
 // Written out once more: a checker that shared these with the core could never find them wrong.
 
 function due(job: JobRecord, nowMs: number): boolean {
-  return job.state === "ready" && (job.runAtMs ?? nowMs) <= nowMs;
+  return job.state === "ready" && job.blockedBy === 0 && (job.runAtMs ?? nowMs) <= nowMs;
 }
 
 function expired(job: JobRecord, nowMs: number): boolean {
@@ -202,6 +202,22 @@ export function i14NothingStuck(jobs: readonly JobRecord[], nowMs: number, bound
       (due(job, nowMs) && nowMs - Math.max(job.runAtMs ?? 0, job.createdAtMs) > boundMs),
   );
   return verdict(stuck === undefined, "I14", () => `job ${stuck?.jobId} is ${stuck?.state} still`);
+}
+
+/** I14 for blocked jobs: each is `ready`, nobody's, and waits for a job that is there (`waitsFor`) and can let it go. */
+export function i14NobodyStranded(
+  jobs: readonly JobRecord[],
+  waitsFor: (id: JobId) => readonly (JobRecord | undefined)[],
+): Verdict {
+  for (const job of jobs) {
+    if (job.blockedBy === 0) continue;
+    if (job.state !== "ready" || job.owner !== null)
+      return `I14: job ${job.jobId} is blocked and ${job.state}`;
+    const lets = (other: JobRecord | undefined): boolean =>
+      other !== undefined && other.state !== "completed";
+    if (!waitsFor(job.jobId).some(lets)) return `I14: job ${job.jobId} waits for nobody that could let it go`;
+  }
+  return undefined;
 }
 
 /**

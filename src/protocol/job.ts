@@ -31,7 +31,8 @@ export type EndReason =
   | "lease_expired" // C12
   | "mark" // C19, three times
   | "cancelled"
-  | "replaced"; // C17
+  | "replaced" // C17
+  | "dependency"; // a job that it waited for did not complete
 
 export interface JobRecord {
   readonly jobId: JobId;
@@ -66,6 +67,8 @@ export interface JobRecord {
   /** The generation of the resource's named lease that this run holds; null without a run or a resource. */
   readonly resourceGeneration: Generation | null;
   readonly uniqueKey: string | null;
+  /** How many others a `ready` job waits for (follow-up, dependencies, a batch); 0 when none: only then is it claimed. */
+  readonly blockedBy: number;
   /** Longest time one run may take, ms; null for no limit. */
   readonly maxRunMs: number | null;
   /** Null: the definition's. */

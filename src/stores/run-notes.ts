@@ -49,6 +49,7 @@ function endKind(job: JobRecord): JournalKind | undefined {
   if (job.endReason === "lease_expired") return "expired";
   if (job.endReason === "replaced") return "replaced";
   if (job.endReason === "cancelled") return "cancelled";
+  if (job.endReason === "dependency") return "failed";
   return undefined; // healed for the last time: that was noted as it happened
 }
 

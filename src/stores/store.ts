@@ -10,6 +10,7 @@
  * - one member's refusal never changes another member's outcome.
  */
 
+import type { BatchCounts, Waits } from "../protocol/blocking.ts";
 import type { Previous } from "../protocol/claim.ts";
 import type { ControlAnswer, HealAnswer, HealLeaseAnswer } from "../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../protocol/enqueue.ts";
@@ -131,9 +132,10 @@ export interface QueueCounts {
   readonly paused: boolean;
   /** Null: none. */
   readonly limit: QueueLimit | null;
-  /** Ready, due or not. `delayed` are those of them that are not due yet. */
+  /** Ready, due or not. `delayed` are those of them that are not due yet, `blocked` those that wait for other jobs. */
   readonly ready: number;
   readonly delayed: number;
+  readonly blocked: number;
   /** Leased, `expired` being those of them whose lease has lapsed. */
   readonly leased: number;
   readonly expired: number;
@@ -170,6 +172,16 @@ export interface RenewalStore {
   close(): Promise<void>;
 }
 
+// --- order ------------------------------------------------------------------------------------------------------
+
+/** Who waits for whom. What is written about it comes with `enqueue` and with the end of each job. */
+export interface Order {
+  /** What a job waits for; undefined when there is no such job. */
+  waits(id: JobId, options: CallOptions): Promise<Waits | undefined>;
+  /** Undefined when there is no batch of this name (any more). */
+  batch(name: string, options: CallOptions): Promise<BatchCounts | undefined>;
+}
+
 // --- the store --------------------------------------------------------------------------------------------------
 
 export interface Store extends RenewalStore {
@@ -181,7 +193,12 @@ export interface Store extends RenewalStore {
   /** Opens and, unless told otherwise, migrates. Called by every other method; calling it again is fine. */
   open(): Promise<void>;
 
-  /** C1, C17. With `tx` the jobs are written by the caller's open transaction, and are there when it commits. */
+  /**
+   * C1, C17. With `tx` the jobs are written by the caller's open transaction, and are there when it commits.
+   *
+   * @throws {UnknownJobError} a job is to run after one that is neither there nor stands before it in this call
+   * @throws {BatchSealedError} the batch takes no new members, or has a `then` already
+   */
   enqueue(
     jobs: readonly NewJob[],
     options: CallOptions & { readonly tx?: Transaction },
@@ -288,6 +305,8 @@ export interface Store extends RenewalStore {
   pendingMigrations(): Promise<readonly { readonly version: number; readonly sql: string }[]>;
 
   listen(onWake: () => void): Listener;
+
+  readonly order: Order;
 
   /** Undefined when renewal must be inline (W2): live handles, in memory. */
   readonly renewalThread: RenewalThreadSpec | undefined;

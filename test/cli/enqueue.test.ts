@@ -94,3 +94,41 @@ describe("enqueue", () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(/input\.a: the text contains NUL/)]);
   });
 });
+
+describe("order", () => {
+  it("enqueues after other jobs, and show and list tell by whom a job is blocked", async () => {
+    const cwd = folder();
+    const first = "0198c5a4-6b1e-7c3a-9a51-3f2f6f0c9f12";
+    await cli(["enqueue", "note", "1", "--job-id", first], { cwd });
+    const args = ["enqueue", "note", "2", "--job-id", ID, "--after", first];
+    expect((await cli(args, { cwd })).code).toBe(2);
+    expect((await cli([...args, "--on-failure", "wait"], { cwd })).code).toBe(0);
+    expect((await cli(["show", ID], { cwd })).stdout).toMatch(
+      new RegExp(`blocked by +${first}, which is ready \\(on failure: wait\\)`),
+    );
+    expect(await cliJson(["show", ID], { cwd })).toMatchObject({
+      job: { blockedBy: 1 },
+      blockers: [{ kind: "job", jobId: first, state: "ready", onFailure: "wait" }],
+    });
+    expect((await cli(["list"], { cwd })).stdout).toMatch(/ready, blocked by 1/);
+    const unknown = ["enqueue", "note", "3", "--after", "0198c5a4-6b1e-7c3a-9a51-3f2f6f0c9f13"];
+    expect(await cli([...unknown, "--on-failure", "run"], { cwd })).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/which is not there/),
+    });
+  });
+
+  it("follows up behind the live job, and shows a batch", async () => {
+    const cwd = folder();
+    const follow = ["enqueue", "note", "--unique-key", "k", "--on-conflict", "followUp"];
+    await cli([...follow, "--job-id", ID], { cwd });
+    expect((await cli(follow, { cwd })).stdout).toMatch(new RegExp(`enqueued, blocked behind ${ID}\\.`));
+    await withStore(cwd, async (leasehold) => {
+      const { defineJob } = await import("../../src/index.ts");
+      await leasehold.enqueueMany([{ job: defineJob({ name: "note", run: () => {} }) }], { batch: "b" });
+    });
+    expect((await cli(["show", "batch:b"], { cwd })).stdout).toMatch(/ended +0 of 1/);
+    expect(await cliJson(["show", "batch:b"], { cwd })).toMatchObject({ name: "b", total: 1, thenId: null });
+    expect((await cli(["show", "batch:none"], { cwd })).code).toBe(3);
+  });
+});

@@ -54,6 +54,7 @@ describe("enqueue", () => {
       priority: 0,
       resource: null,
       uniqueKey: null,
+      blockedBy: 0,
       backoff: null,
       runAtMs: null,
     });

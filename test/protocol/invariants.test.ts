@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { jobLine, leaseLine } from "../../src/protocol/identity.ts";
+import { type JobId, jobLine, leaseLine } from "../../src/protocol/identity.ts";
 import {
   brokenBy,
   type Decision,
   i1TokenUnique,
+  i3LegalClaim,
   i5EndsOnce,
   i7FenceMonotone,
   i9NoForeignToken,
+  i14NobodyStranded,
   i14NothingStuck,
   i15AttemptsBounded,
   i23EndIsTheEnd,
@@ -358,5 +360,35 @@ describe("an invariant of a destination", () => {
     expect(i23EndIsTheEnd(end, [decision(7), decision(8, B, false)])).toBeUndefined();
     expect(i23EndIsTheEnd(end, [decision(8, B)])).toMatch(/^I23: /);
     expect(i23EndIsTheEnd({ ...end, line: leaseLine("x") }, [decision(8, B)])).toBeUndefined();
+  });
+});
+
+describe("I14 for blocked jobs", () => {
+  const blocked = readyJob({ blockedBy: 1 });
+  const other = readyJob({ jobId: "00000000-0000-4000-8000-000000000002" as JobId });
+
+  it("finds a blocked job that waits for nobody, or for what has completed or is gone", () => {
+    for (const waitsFor of [[], [undefined], [{ ...other, state: "completed" as const }]]) {
+      expect(i14NobodyStranded([blocked], () => waitsFor)).toMatch(/^I14: .* waits for nobody/);
+    }
+  });
+
+  it("holds while it waits for a live job, or for a failed one that may be retried", () => {
+    for (const state of ["ready", "leased", "failed", "cancelled"] as const) {
+      expect(i14NobodyStranded([blocked, other], () => [{ ...other, state }])).toBeUndefined();
+    }
+  });
+
+  it("finds a job that is blocked and leased", () => {
+    expect(i14NobodyStranded([leasedJob({ blockedBy: 1 })], () => [other])).toMatch(/^I14: .* and leased/);
+  });
+});
+
+describe("I3 for blocked jobs", () => {
+  it("finds the claim of a blocked job", () => {
+    const before = readyJob({ blockedBy: 1 });
+    const claim = { ...base, operation: "claim", before, after: before } as const;
+    expect(i3LegalClaim(claim)).toMatch(/^I3/);
+    expect(i3LegalClaim({ ...claim, before: readyJob() })).toBeUndefined();
   });
 });

@@ -14,6 +14,7 @@ const CAUGHT_BY: Readonly<Record<string, string>> = {
   "a pruning leaves the steps":
     "C14 steps go with their job, and one that is enqueued under its id again has none",
   "claim takes unexpired leases": "C2 leaves a lease alone that has not expired",
+  "claim takes blocked jobs": "a job runs after all that it waits for have completed, not before",
 };
 
 describe("the suite catches a store whose", () => {
@@ -51,6 +52,9 @@ describe("the suite itself", () => {
       "named leases and resources",
       "unique keys",
       "steps",
+      "follow-up",
+      "dependencies",
+      "batches",
       "caller's transaction",
       "payloads and names",
       "limits",

@@ -80,6 +80,14 @@ export const BROKEN: Readonly<Record<string, (sound: MemoryStore) => Store>> = {
       }
       return sound.claim(request, options);
     }),
+
+  /** A claim takes jobs whatever they wait for. */
+  "claim takes blocked jobs": (sound) =>
+    withMethod(sound, "claim", async (request, options) => {
+      const { jobs } = await sound.list({ states: ["ready"] }, { limit: 10_000 });
+      for (const { jobId } of jobs) sound.tamper(jobId, (job) => ({ ...job, blockedBy: 0 }));
+      return sound.claim(request, options);
+    }),
 };
 
 type Methods = {

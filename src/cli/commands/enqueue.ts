@@ -2,10 +2,11 @@ import type { Command } from "commander";
 import type { EnqueueAnswer } from "../../protocol/enqueue.ts";
 import { duration, wholeNumber } from "../duration.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { oneOf, type StoreFlags, storeOptions } from "../options.ts";
+import { listOf, oneOf, type StoreFlags, storeOptions } from "../options.ts";
 import { data, json, keepStdoutForData } from "../output.ts";
 
-const ON_CONFLICT = ["keep", "throw", "replace"] as const;
+const ON_CONFLICT = ["keep", "throw", "replace", "followUp"] as const;
+const ON_FAILURE = ["fail", "run", "wait"] as const;
 
 interface EnqueueFlags extends StoreFlags {
   readonly module?: string;
@@ -20,6 +21,8 @@ interface EnqueueFlags extends StoreFlags {
   readonly resource?: string;
   readonly uniqueKey?: string;
   readonly onConflict?: (typeof ON_CONFLICT)[number];
+  readonly after?: readonly string[];
+  readonly onFailure?: (typeof ON_FAILURE)[number];
   readonly wait?: boolean;
   readonly timeout: number;
 }
@@ -44,6 +47,8 @@ export function enqueue(program: Command): void {
     .option("--resource <name>", "what it shares with others: one such job at a time")
     .option("--unique-key <key>", "at most one live job of this name has this key")
     .option("--on-conflict <what>", `when the key is taken: ${ON_CONFLICT.join(", ")}`, oneOf(ON_CONFLICT))
+    .option("--after <ids>", "run once these jobs have ended, comma-separated", listOf(String))
+    .option("--on-failure <what>", `when one of those fails: ${ON_FAILURE.join(", ")}`, oneOf(ON_FAILURE))
     .option("--wait", "wait for its end and print its result")
     .option("--timeout <duration>", "how long --wait waits", duration, 60_000)
     .action(run);
@@ -55,6 +60,9 @@ async function run(name: string, inputText: string, flags: EnqueueFlags): Promis
     throw usageError("Give --delay or --run-at, not both.");
   if (flags.onConflict !== undefined && flags.uniqueKey === undefined) {
     throw usageError("--on-conflict needs --unique-key.");
+  }
+  if ((flags.after === undefined) !== (flags.onFailure === undefined)) {
+    throw usageError("Give --after and --on-failure together.");
   }
   if (flags.json) keepStdoutForData();
   const input = await parsedInput(inputText);
@@ -85,6 +93,8 @@ function optionsOf(flags: EnqueueFlags): Record<string, unknown> {
     leaseMs: flags.lease,
     maxRunMs: flags.maxRun,
     resource: flags.resource,
+    after: flags.after,
+    onFailure: flags.onFailure,
     unique:
       uniqueKey === undefined
         ? undefined
@@ -143,7 +153,9 @@ function moment(text: string): Date {
 function sentence(answer: EnqueueAnswer): string {
   switch (answer.outcome) {
     case "enqueued":
-      return `${answer.jobId}: enqueued.`;
+      return answer.behind === undefined
+        ? `${answer.jobId}: enqueued.`
+        : `${answer.jobId}: enqueued, blocked behind ${answer.behind}.`;
     case "repeated":
       return `${answer.jobId}: was there before; it is ${answer.state}.`;
     case "kept":

@@ -61,7 +61,7 @@ function row(job: JobView, nowMs: number): string[] {
     job.jobId,
     job.name,
     job.queue,
-    job.state,
+    job.blockedBy === 0 ? job.state : `${job.state}, blocked by ${job.blockedBy}`,
     String(job.generation),
     `${job.attempt}/${job.maxAttempts}`,
     time(job.createdAtMs, nowMs),

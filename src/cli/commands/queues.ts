@@ -48,6 +48,7 @@ async function run(flags: StoreFlags): Promise<void> {
     "queue",
     "ready",
     "delayed",
+    "blocked",
     "leased",
     "expired",
     "completed",
@@ -60,10 +61,11 @@ async function run(flags: StoreFlags): Promise<void> {
 }
 
 function row(counts: QueueCounts): string[] {
-  const { queue, ready, delayed, leased, expired, completed, failed, cancelled, paused, limit } = counts;
+  const { queue, ready, delayed, blocked, leased, expired, completed, failed, cancelled, paused, limit } =
+    counts;
   return [
     queue,
-    ...[ready, delayed, leased, expired, completed, failed, cancelled].map(String),
+    ...[ready, delayed, blocked, leased, expired, completed, failed, cancelled].map(String),
     paused ? "paused" : "",
     limitText(limit),
   ];

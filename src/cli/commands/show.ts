@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { JobView, Leasehold, StoredError } from "../../index.ts";
+import type { JobView, Leasehold, StoredError, Waits } from "../../index.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
 import { CALL, withLeasehold } from "../client.ts";
@@ -11,12 +11,17 @@ import { stepsText } from "../steps-text.ts";
 
 export function show(program: Command): void {
   storeOptions(program.command("show"))
-    .description("show a job with its steps, or a named lease, and its journal")
-    .argument("<id>", "a job id, or lease:NAME")
+    .description("show a job with its steps, or a named lease, and its journal, or how far a batch has come")
+    .argument("<id>", "a job id, lease:NAME or batch:NAME")
     .action(run);
 }
 
 async function run(id: string, flags: StoreFlags): Promise<void> {
+  if (id.startsWith("batch:")) {
+    const batch = id.slice("batch:".length);
+    await withLeasehold(flags, { create: false }, (leasehold) => showBatch(leasehold, batch, flags));
+    return;
+  }
   const name = id.startsWith("lease:") ? id.slice("lease:".length) : undefined;
   await withLeasehold(flags, { create: false }, (leasehold) =>
     name === undefined ? showJob(leasehold, id, flags) : showLease(leasehold, name, flags),
@@ -30,13 +35,15 @@ async function showJob(leasehold: Leasehold, id: string, flags: StoreFlags): Pro
   }
   const steps = await leasehold.steps(id);
   const journal = await leasehold.journal(id);
+  const waits = await leasehold.waits(id);
   if (flags.json) {
-    json({ job, steps, journal });
+    json({ job, ...waits, steps, journal });
     return;
   }
   const nowMs = await leasehold.store.nowMs(CALL);
   const stepSection = steps.length === 0 ? "" : `\nsteps\n${stepsText(job, steps, nowMs)}\n`;
-  data(`${fields(jobFields(job, nowMs))}\n${stepSection}${journalSection(journal)}`);
+  const known = [...jobFields(job, nowMs), ...waitFields(job, waits)];
+  data(`${fields(known)}\n${stepSection}${journalSection(journal)}`);
 }
 
 async function showLease(leasehold: Leasehold, name: string, flags: StoreFlags): Promise<void> {
@@ -50,6 +57,31 @@ async function showLease(leasehold: Leasehold, name: string, flags: StoreFlags):
   const journal = await leasehold.journal(`lease:${name}`);
   if (flags.json) json({ lease, journal });
   else data(`${fields(leaseFields(lease, await leasehold.store.nowMs(CALL)))}\n${journalSection(journal)}`);
+}
+
+async function showBatch(leasehold: Leasehold, name: string, flags: StoreFlags): Promise<void> {
+  const batch = await leasehold.batch(name);
+  if (batch === undefined) {
+    throw new CliError(
+      EXIT.notFound,
+      `There is no batch ${JSON.stringify(name)}: it never was, or was pruned.`,
+    );
+  }
+  if (flags.json) {
+    json(batch);
+    return;
+  }
+  const { total, completed, failed, cancelled, thenId } = batch;
+  data(
+    fields([
+      ["batch", name],
+      ["ended", `${completed + failed + cancelled} of ${total}`],
+      ["completed", String(completed)],
+      ["failed", String(failed)],
+      ["cancelled", String(cancelled)],
+      ["then", thenId],
+    ]),
+  );
 }
 
 type Field = readonly [name: string, value: string | null];
@@ -89,6 +121,21 @@ function jobFields(job: JobView, nowMs: number): Field[] {
     ["progress", valueText(job.progress)],
     ["result", valueText(job.result)],
     ["error", job.error === undefined ? null : errorText(job.error)],
+  ];
+}
+
+function waitFields({ blockedBy }: JobView, waits: Waits | undefined): Field[] {
+  if (waits === undefined) return [];
+  const { batch, blockers } = waits;
+  const listed = blockers.map((blocker) =>
+    blocker.kind === "batch"
+      ? `the end of batch ${blocker.name}`
+      : `${blocker.jobId}, which is ${blocker.state} (on failure: ${blocker.onFailure})`,
+  );
+  if (blockedBy > listed.length) listed.push(`and ${blockedBy - listed.length} more`);
+  return [
+    ["batch", batch],
+    ["blocked by", listed.length === 0 ? null : listed.join(`\n${" ".repeat(16)}`)],
   ];
 }
 

@@ -129,7 +129,7 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 function nextDueInMs(at: Moment, queues: readonly string[]): number | undefined {
   let next: number | undefined;
   for (const job of liveJobs(at, queues)) {
-    if (job.state !== "ready" || job.runAtMs === null || isDue(job, at.nowMs)) continue;
+    if (job.state !== "ready" || job.blockedBy > 0 || job.runAtMs === null || isDue(job, at.nowMs)) continue;
     next = Math.min(next ?? Number.POSITIVE_INFINITY, job.runAtMs - at.nowMs);
   }
   return next;

@@ -20,6 +20,7 @@ import type {
   FenceOutcome,
   Listener,
   ListFilter,
+  Order,
   Page,
   QueueCounts,
   RunWrite,
@@ -34,6 +35,7 @@ import { enqueue } from "./enqueuing.ts";
 import { limitQueue } from "./limits.ts";
 import { acquireLease, deleteLease, healLease, releaseLease, renewLease } from "./named-leases.ts";
 import { cancelJob, deleteJob, pauseQueue, prune, raiseFloor, retryJob, revokeJob } from "./operating.ts";
+import { waitsOf } from "./order.ts";
 import { countsOf, pageOf } from "./reading.ts";
 import { healRun, outcomeOf, renewRun, settleRun, writeRun } from "./runs.ts";
 import { type KeptSchedule, MemorySchedules } from "./schedules.ts";
@@ -71,11 +73,11 @@ export class MemoryStore implements Store {
   ): Promise<readonly EnqueueAnswer[]> {
     const { tx } = options;
     if (tx === undefined) {
-      return this.#keeper.write("enqueue", options, "wakes", (at) => jobs.map((job) => enqueue(at, job)));
+      return this.#keeper.write("enqueue", options, "wakes", (at) => enqueue(at, jobs));
     }
     this.#keeper.assertOpen();
     const at = { state: this.#keeper.own(tx).draft, nowMs: this.#keeper.nowMs() };
-    return jobs.map((job) => enqueue(at, job));
+    return enqueue(at, jobs);
   }
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
@@ -113,7 +115,7 @@ export class MemoryStore implements Store {
   }
 
   cancel(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#keeper.write("cancel", options, "quiet", (at) => ids.map((id) => cancelJob(at, id)));
+    return this.#keeper.write("cancel", options, "wakes", (at) => ids.map((id) => cancelJob(at, id)));
   }
 
   revoke(
@@ -139,7 +141,7 @@ export class MemoryStore implements Store {
   }
 
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#keeper.write("delete", options, "quiet", (at) => ids.map((id) => deleteJob(at, id)));
+    return this.#keeper.write("delete", options, "wakes", (at) => ids.map((id) => deleteJob(at, id)));
   }
 
   prune(
@@ -232,6 +234,11 @@ export class MemoryStore implements Store {
   async pendingMigrations(): Promise<readonly { readonly version: number; readonly sql: string }[]> {
     return [];
   }
+
+  readonly order: Order = {
+    waits: async (id) => waitsOf(this.#keeper.state, id),
+    batch: async (name) => this.#keeper.state.order.batches.get(name),
+  };
 
   listen(onWake: () => void): Listener {
     return this.#keeper.wakeUps.listen(onWake);

@@ -17,7 +17,8 @@ import { prunedTogether } from "../../protocol/step.ts";
 import { holderOfKey } from "./enqueuing.ts";
 import { noteJob, noteLease } from "./journal.ts";
 import { forgetLease } from "./named-leases.ts";
-import { floorAt, leaseOf, type Moment, putJob, putLease, raiseDeletedGeneration } from "./state.ts";
+import { isAwaited, pruneBatches } from "./order.ts";
+import { dropJob, floorAt, leaseOf, type Moment, putJob, putLease, raiseDeletedGeneration } from "./state.ts";
 
 /** The owner in a revocation's token: nobody is ever called so, hence no write is admitted with it. */
 const NOBODY = "nobody" as Owner;
@@ -82,11 +83,10 @@ export function deleteJob(at: Moment, id: JobId): ControlAnswer {
 
 /** The floor keeps the generation: a caller may derive the same id again, and its line must not begin anew. */
 function forget(at: Moment, { jobId: id, generation }: JobRecord): void {
-  const { state } = at;
   raiseDeletedGeneration(at, generation);
-  state.jobs.delete(id);
-  state.steps.delete(id);
-  state.journal.delete(jobLine(id));
+  dropJob(at, id);
+  at.state.steps.delete(id);
+  at.state.journal.delete(jobLine(id));
 }
 
 /** How many jobs went. A named lease that nobody has held for as long as a completed job is kept goes with them. */
@@ -98,11 +98,14 @@ export function prune(
   const { jobs, steps, leaseIdleSinceMs } = at.state;
   const old = [...jobs.values()].filter((job) => {
     const ageMs = job.state === "failed" ? ages.failedMs : ages.completedMs;
-    return isEnded(job) && job.finishedAtMs !== null && job.finishedAtMs <= at.nowMs - ageMs;
+    // One that somebody waits for may yet be retried.
+    if (!isEnded(job) || isAwaited(at, job.jobId)) return false;
+    return job.finishedAtMs !== null && job.finishedAtMs <= at.nowMs - ageMs;
   });
   const some = old.slice(0, limit);
   const pruned = some.slice(0, prunedTogether(some.map(({ jobId }) => steps.get(jobId)?.length ?? 0)));
   for (const job of pruned) forget(at, job);
+  pruneBatches(at);
 
   const idle = [...leaseIdleSinceMs].filter(([, sinceMs]) => sinceMs <= at.nowMs - ages.completedMs);
   for (const [name] of idle.slice(0, limit)) forgetLease(at, name);

@@ -93,5 +93,11 @@ function fire(at: Moment, firing: Firing): FiringAnswer {
   if (known.nextSlotMs !== firing.foundSlotMs || (slots.at(-1) ?? 0) > nowMs) return { outcome: "stale" };
   const schedule = { ...known, nextSlotMs, covered, lastSlotMs };
   state.schedules.set(name, { schedule, setAtMs: nowMs });
-  return { outcome: "applied", jobs: slots.map((slot) => enqueue(at, slotJob(name, known.template, slot))) };
+  return {
+    outcome: "applied",
+    jobs: enqueue(
+      at,
+      slots.map((slot) => slotJob(name, known.template, slot)),
+    ),
+  };
 }

@@ -8,6 +8,7 @@ import type { JournalEntry } from "../../protocol/journal.ts";
 import type { QueueLimit, Starts } from "../../protocol/limit.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
 import type { StepRecord } from "../../protocol/step.ts";
+import { draftOfOrder, emptyOrder, type OrderState, onChange } from "./order.ts";
 import type { KeptSchedule } from "./schedules.ts";
 
 export interface MemoryState {
@@ -24,6 +25,7 @@ export interface MemoryState {
   readonly schedules: Map<string, KeptSchedule>;
   /** What callers wrote in their own transactions. */
   readonly values: Map<string, unknown>;
+  readonly order: OrderState;
   floor: FloorState;
   nextSeq: number;
 }
@@ -45,6 +47,7 @@ export function emptyState(): MemoryState {
     limits: new Map(),
     schedules: new Map(),
     values: new Map(),
+    order: emptyOrder(),
     floor: { epoch: 0, deletedGeneration: generation(0) },
     nextSeq: 1,
   };
@@ -62,6 +65,7 @@ export function draftOf(state: MemoryState): MemoryState {
     limits: new Map(state.limits),
     schedules: new Map(state.schedules),
     values: new Map(state.values),
+    order: draftOfOrder(state.order),
     floor: state.floor,
     nextSeq: state.nextSeq,
   };
@@ -92,8 +96,17 @@ export function leaseOf({ state }: Moment, job: JobRecord): NamedLease | undefin
   return job.resource === null ? undefined : state.leases.get(job.resource);
 }
 
-export function putJob({ state }: Moment, job: JobRecord): void {
-  state.jobs.set(job.jobId, job);
+/** The one way to write a job, so that whoever waits for it hears of its end. */
+export function putJob(at: Moment, job: JobRecord): void {
+  const before = at.state.jobs.get(job.jobId);
+  at.state.jobs.set(job.jobId, job);
+  onChange(at, before, job);
+}
+
+export function dropJob(at: Moment, id: JobId): void {
+  const before = at.state.jobs.get(id);
+  at.state.jobs.delete(id);
+  onChange(at, before, undefined);
 }
 
 export function putLease({ state, nowMs }: Moment, lease: NamedLease): void {

@@ -10,7 +10,7 @@ import {
 import { type Fence, jobLine } from "../../protocol/identity.ts";
 import { isCurrent, type Refusal, refusal } from "../../protocol/outcome.ts";
 import type { Tx } from "../store.ts";
-import { complete } from "./complete.ts";
+import { type Completed, completeWhole } from "./complete.ts";
 import type { Call, Connections, OpenTransaction } from "./connections.ts";
 import { noteRefusals } from "./journal.ts";
 import { readMoment } from "./moment.ts";
@@ -41,9 +41,9 @@ export async function completeWith(
   call: Call,
   fence: Fence,
   body: (tx: Tx) => Promise<string | null>,
-): Promise<void> {
+): Promise<Completed> {
   try {
-    await connections.transaction(call, (transaction) => completeIn(transaction, call, fence, body));
+    return await connections.transaction(call, (transaction) => completeIn(transaction, call, fence, body));
   } catch (error) {
     if (error instanceof StaleLeaseError) await noteRefused(connections, call, fence, error);
     throw error;
@@ -55,7 +55,7 @@ async function completeIn(
   call: Call,
   fence: Fence,
   body: (tx: Tx) => Promise<string | null>,
-): Promise<void> {
+): Promise<Completed> {
   const job = await lockJob(transaction, fence.jobId);
   const lease = await lockLease(transaction, job?.resource ?? null);
   const { epochStart } = await readMoment(transaction);
@@ -70,8 +70,10 @@ async function completeIn(
     tx.isOpen = false;
   }
   // The predicate stands in the writing statement as well: the body may have written anything.
-  const completed = await complete(transaction, [{ operation: "complete", fence, result }]);
-  if (!completed.has(fence.jobId)) throw new StoreBusyError(call.operation, 0);
+  const completed = await completeWhole(transaction, [{ operation: "complete", fence, result }]);
+  const own = completed.get(fence.jobId);
+  if (own === undefined) throw new StoreBusyError(call.operation, 0);
+  return own;
 }
 
 /** Outside the transaction, so that the journal keeps what was refused. */

@@ -129,6 +129,7 @@ export function claimedFromTuple(
     resource: row[3],
     resourceGeneration: orNull<Generation>(at("resourceGeneration")),
     uniqueKey: row[4],
+    blockedBy: 0,
     maxRunMs: orNull(at("maxRunMs")),
     backoff: row[5] === null ? null : (JSON.parse(row[5]) as Backoff),
     input: row[6],

@@ -1,23 +1,47 @@
-/** C6: one statement for a whole batch, and a longer one for the jobs that hold a resource or a unique key. */
+/**
+ * C6: one statement for a whole batch, a longer one for the jobs that hold a resource or a unique key, and a transaction
+ * for those that others wait for.
+ */
 
 import type { JobId, Owner } from "../../protocol/identity.ts";
 import type { Settlement } from "../../protocol/settle.ts";
+import type { Call, Connections } from "./connections.ts";
+import { depart, keyOf } from "./departures.ts";
 import type { OwnSql, Sql } from "./statements.ts";
 
 export type Completion = Extract<Settlement, { readonly operation: "complete" }>;
 
+export interface Completed {
+  /** It gave up a resource. */
+  readonly gaveUp: boolean;
+  /** Others may have waited for it, or a batch counted it. */
+  readonly isAwaited: boolean;
+}
+
+const PLAIN: Completed = { gaveUp: false, isAwaited: false };
+
 /** The plain statement completes nearly all of them; what it leaves is for the whole one. */
 export async function completeAll(
-  sql: OwnSql,
+  connections: Connections,
+  call: Call,
   completions: readonly Completion[],
-): Promise<ReadonlyMap<JobId, string | null>> {
-  const done = new Map<JobId, string | null>();
+): Promise<ReadonlyMap<JobId, Completed>> {
+  const sql = connections.on(call);
+  const done = new Map<JobId, Completed>();
   for (const [owner, those] of byOwner(completions)) {
-    for (const jobId of await completePlain(sql, owner, those)) done.set(jobId, null);
+    for (const jobId of await completePlain(sql, owner, those)) done.set(jobId, PLAIN);
   }
+  const left = (): Completion[] => completions.filter(({ fence }) => !done.has(fence.jobId));
   if (done.size === completions.length) return done;
-  const left = completions.filter(({ fence }) => !done.has(fence.jobId));
-  for (const [jobId, resource] of await complete(sql, left)) done.set(jobId, resource);
+  const awaited = new Set<JobId>();
+  for (const row of await complete(sql, left(), false)) {
+    if (row.done) done.set(row.job_id, { gaveUp: row.resource !== null, isAwaited: false });
+    else awaited.add(row.job_id);
+  }
+  if (awaited.size === 0) return done;
+  const those = left().filter(({ fence }) => awaited.has(fence.jobId));
+  for (const entry of await connections.transaction(call, (tx) => completeWhole(tx, those)))
+    done.set(...entry);
   return done;
 }
 
@@ -51,16 +75,46 @@ async function completePlain(
   return row?.completed === fences.length ? fences.map(({ jobId }) => jobId) : (row?.those ?? []);
 }
 
-/** Completes those whose fence is current; returns them, with the resource that each has given up. */
-export async function complete(
-  sql: Sql,
-  completions: readonly Completion[],
-): Promise<ReadonlyMap<JobId, string | null>> {
-  const rows = await sql.rows<{ job_id: JobId; resource: string | null }>("complete", [
+interface Row {
+  readonly job_id: JobId;
+  readonly resource: string | null;
+  readonly tail: number | null;
+  readonly name: string;
+  readonly unique_key: string | null;
+  /** False: it is current, and to be completed in a transaction. */
+  readonly done: boolean;
+}
+
+function complete(sql: Sql, completions: readonly Completion[], andTails: boolean): Promise<Row[]> {
+  return sql.rows<Row>("complete", [
     completions.map(({ fence }) => fence.jobId),
     completions.map(({ fence }) => fence.owner),
     completions.map(({ fence }) => fence.generation),
     completions.map(({ result }) => result),
+    andTails,
   ]);
-  return new Map(rows.map((row) => [row.job_id, row.resource]));
+}
+
+/** In a transaction: completes those whose fence is current, frees who waits for them, and returns them. */
+export async function completeWhole(
+  sql: Sql,
+  completions: readonly Completion[],
+): Promise<ReadonlyMap<JobId, Completed>> {
+  const rows = await complete(sql, completions, true);
+  const awaited = rows.filter(({ tail }) => tail !== null);
+  await depart(
+    sql,
+    awaited.map(({ job_id: id, tail, name, unique_key }) => ({
+      id,
+      how: "completed" as const,
+      key: keyOf(name, unique_key),
+      tail,
+    })),
+  );
+  return new Map(
+    rows.map(({ job_id, resource, tail }) => [
+      job_id,
+      { gaveUp: resource !== null, isAwaited: tail !== null },
+    ]),
+  );
 }

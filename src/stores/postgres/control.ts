@@ -24,6 +24,7 @@ import type { JournalKind } from "../../protocol/journal.ts";
 import { isCurrent } from "../../protocol/outcome.ts";
 import { STEPS_PER_PRUNE } from "../../protocol/step.ts";
 import { claimNote, endNotes } from "../run-notes.ts";
+import { onEnd } from "./departures.ts";
 import { note } from "./journal.ts";
 import { type Moment, readMomentToRaise } from "./moment.ts";
 import type { Sql } from "./statements.ts";
@@ -36,6 +37,8 @@ import {
   lockUnlocked,
   saveFreedLease,
   saveJob,
+  type Tail,
+  tailOf,
 } from "./transition.ts";
 
 export function cancel(sql: Sql, ids: readonly JobId[]): Promise<ControlAnswer[]> {
@@ -134,7 +137,8 @@ export function deleteJobs(sql: Sql, ids: readonly JobId[]): Promise<ControlAnsw
   return each(sql, ids, async (job): Promise<ControlAnswer> => {
     if (!mayDelete(job))
       return { outcome: "conflict", state: job.state, why: "it is leased; cancel or revoke it first" };
-    await sql.rows("delete job", [job.jobId]);
+    const [deleted] = await sql.rows<Tail>("delete job", [job.jobId]);
+    if (deleted !== undefined) await onEnd(sql, job, undefined, tailOf(deleted));
     await sql.rows("raise deleted generation", [job.generation]);
     if (isEnded(job)) await countEnd(sql, job, -1);
     else if (job.resource !== null) await letNextHave(sql, job.resource);
@@ -181,6 +185,7 @@ export class Pruner {
     this.#after = next ?? 0;
     await sql.rows("prune leases", [ages.completedMs, limit]);
     await sql.rows("fold counts", [FOLDED]);
+    await sql.rows("prune batches", [Math.max(ages.completedMs, ages.failedMs), limit]);
     return gone;
   }
 }

@@ -1,4 +1,5 @@
-/** C1 for the many: jobs whose ids were made for this call, without unique keys. One statement, and nothing to look up. */
+/** C1 for the many: jobs whose ids were made for this call, without unique keys, that wait for
+ * nobody. One statement, and nothing to look up. */
 
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import { busyResources } from "./busy-resources.ts";
@@ -6,7 +7,9 @@ import { sqlState } from "./failure.ts";
 import type { Sql } from "./statements.ts";
 
 export function areNew(jobs: readonly NewJob[]): boolean {
-  return jobs.every(({ mayRepeat, unique }) => !mayRepeat && unique === null);
+  return jobs.every(
+    ({ mayRepeat, unique, after, batch }) => !mayRepeat && unique === null && after == null && batch == null,
+  );
 }
 
 /** A channel, and what to say there in the same commit. */

@@ -6,7 +6,8 @@ import type { EndReason, JobRecord, JobState } from "../../protocol/job.ts";
 import { busyResources } from "./busy-resources.ts";
 import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
-import { newRow } from "./rows.ts";
+import { blockNew, findFollower, follow, placeInOrder } from "./order.ts";
+import { newRow, type PlacedJob } from "./rows.ts";
 import type { Sql } from "./statements.ts";
 import { lockJob, saveJob } from "./transition.ts";
 
@@ -14,7 +15,8 @@ import { lockJob, saveJob } from "./transition.ts";
 const TRIES = 10;
 
 /** Writes the jobs and answers for each. Their queues are there. In a transaction. */
-export async function enqueue(sql: Sql, jobs: readonly NewJob[]): Promise<EnqueueAnswer[]> {
+export async function enqueue(sql: Sql, given: readonly NewJob[]): Promise<EnqueueAnswer[]> {
+  const { placed: jobs, batches } = await placeInOrder(sql, given);
   const answers: EnqueueAnswer[] = new Array(jobs.length);
   const known = await repeatsOfUnique(sql, jobs);
   const holders = await takeKeys(
@@ -37,6 +39,7 @@ export async function enqueue(sql: Sql, jobs: readonly NewJob[]): Promise<Enqueu
     const repeated = known.get(job.jobId);
     answers[index] = repeated ?? (await enqueueUnique(sql, job));
   }
+  await blockNew(sql, jobs, answers, batches);
   return answers;
 }
 
@@ -74,7 +77,7 @@ async function takeKeys(sql: Sql, jobs: readonly NewJob[]): Promise<ReadonlyMap<
 }
 
 /** Inserts jobs, whose keys are theirs. What was not inserted was there before (C1). */
-async function add(sql: Sql, jobs: readonly NewJob[]): Promise<EnqueueAnswer[]> {
+async function add(sql: Sql, jobs: readonly PlacedJob[]): Promise<EnqueueAnswer[]> {
   if (jobs.length === 0) return [];
   let left = jobs;
   const isNew = new Set<JobId>();
@@ -111,7 +114,7 @@ function twice(jobs: readonly NewJob[]): JobId[] {
   });
 }
 
-async function insert(sql: Sql, jobs: readonly NewJob[]): Promise<JobId[]> {
+async function insert(sql: Sql, jobs: readonly PlacedJob[]): Promise<JobId[]> {
   const waiting = await busyResources(sql, jobs);
   const given = JSON.stringify(jobs.map((job, n) => newRow(job, n, waiting.has(job))));
   const rows = await sql.rows<{ job_id: JobId }>("enqueue", [given]);
@@ -143,7 +146,7 @@ async function statesOf(sql: Sql, ids: readonly JobId[]): Promise<Map<JobId, Enq
 }
 
 /** A job whose key is taken: looks for the live job that holds it, and does what the caller wants then (C17). */
-async function enqueueUnique(sql: Sql, job: NewJob): Promise<EnqueueAnswer> {
+async function enqueueUnique(sql: Sql, job: PlacedJob): Promise<EnqueueAnswer> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     if ((await takeKeys(sql, [job])).size > 0) return (await add(sql, [job]))[0] as EnqueueAnswer;
     const holder = await findHolder(sql, job);
@@ -161,13 +164,36 @@ async function enqueueUnique(sql: Sql, job: NewJob): Promise<EnqueueAnswer> {
       case "end": {
         const { nowMs } = await readMoment(sql);
         await saveJob(sql, holder, replacedBy(holder, nowMs));
-        await takeKeys(sql, [job]);
+        // One that was blocked behind it has the key now, and is changed in its place.
+        if ((await takeKeys(sql, [job])).size === 0) continue;
         const [added] = await add(sql, [job]);
         return added?.outcome === "enqueued" ? { ...added, ended: jobId } : (added as EnqueueAnswer);
+      }
+      case "follow": {
+        const answer = await followUp(sql, job, holder);
+        if (answer === undefined) continue; // the one behind it has ended meanwhile
+        return answer;
       }
     }
   }
   throw new Error(`The unique key of job ${job.jobId} went from hand to hand`);
+}
+
+/** C17, behind `holder`, which is locked: changes the one that is there, or is the one. */
+async function followUp(sql: Sql, job: PlacedJob, holder: JobRecord): Promise<EnqueueAnswer | undefined> {
+  const known = await findFollower(sql, holder);
+  if (known !== undefined) {
+    const behind = await lockJob(sql, known);
+    if (behind === undefined || (await findFollower(sql, holder)) !== known) return undefined;
+    if (known === job.jobId)
+      return { outcome: "repeated", jobId: known, state: behind.state, endReason: behind.endReason };
+    await changeInPlace(sql, behind, job);
+    return { outcome: "replaced", jobId: known };
+  }
+  const [added] = await add(sql, [{ ...job, blockedBy: 1 }]);
+  if (added?.outcome !== "enqueued") return added;
+  await follow(sql, job, holder);
+  return { ...added, behind: holder.jobId };
 }
 
 /** With its row locked, so that it is still what it was when it is changed or ended. */

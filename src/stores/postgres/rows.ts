@@ -54,6 +54,7 @@ export function jobFromRow(row: Row): JobRecord {
     resource: textOrNull(row, "resource"),
     resourceGeneration: numberOrNull(row, "resource_generation") as Generation | null,
     uniqueKey: textOrNull(row, "unique_key"),
+    blockedBy: number(row, "blocked_by"),
     maxRunMs: numberOrNull(row, "max_run_ms"),
     backoff: backoff === null ? null : (JSON.parse(backoff) as Backoff),
     input: row["input"] as string,
@@ -108,8 +109,16 @@ export function savedJob(before: JobRecord, after: JobRecord): string {
   });
 }
 
+/** A job with what it waits for. */
+export interface PlacedJob extends NewJob {
+  /** Null: by nobody. */
+  readonly blockedBy?: number | null;
+  /** Null: its end concerns nobody; else the id of its batch. */
+  readonly tail?: number | null;
+}
+
 /** A job as `enqueue` and `replace waiting` take it; the store's clock decides when it is due. */
-export function newRow(job: NewJob, n = 0, waits = false): Row {
+export function newRow(job: PlacedJob, n = 0, waits = false): Row {
   return {
     n,
     job_id: job.jobId,
@@ -125,6 +134,8 @@ export function newRow(job: NewJob, n = 0, waits = false): Row {
     ...(waits ? { waits } : {}),
     unique_key: job.unique?.key ?? null,
     input: job.input,
+    ...(job.blockedBy == null ? {} : { blocked_by: job.blockedBy }),
+    ...(job.tail == null ? {} : { tail: job.tail }),
   };
 }
 

@@ -26,6 +26,8 @@ export interface SettledBatch {
   readonly answers: readonly (SettledAnswer | Refusal | Busy)[];
   /** Whether some job became due by it: given back, or no longer in want of a resource. */
   readonly madeDue: boolean;
+  /** Whether somebody may have waited for one that has ended. */
+  readonly wasAwaited: boolean;
 }
 
 export async function settle(
@@ -35,10 +37,12 @@ export async function settle(
 ): Promise<SettledBatch> {
   const answers: (SettledAnswer | Refusal | Busy)[] = new Array(settlements.length);
   let madeDue = false;
+  let wasAwaited = false;
   // Each fence that stands twice is asked one after the other, so that the second answers `already`.
   for (const round of inRounds(settlements)) {
     const applied = await writeRound(connections, call, round, settlements);
     madeDue ||= applied.madeDue;
+    wasAwaited ||= applied.wasAwaited;
     const refused = round.filter((index) => !applied.answers.has(index));
     const explained = await explain(
       connections.on(call),
@@ -51,7 +55,7 @@ export async function settle(
       answers[index] = explained[n] as Refusal | Busy;
     });
   }
-  return { answers, madeDue };
+  return { answers, madeDue, wasAwaited };
 }
 
 /** Indices such that no job stands twice in a round. Nearly always there is one round. */
@@ -70,6 +74,7 @@ function inRounds(settlements: readonly Settlement[]): number[][] {
 interface Applied {
   readonly answers: ReadonlyMap<number, SettledAnswer>;
   readonly madeDue: boolean;
+  readonly wasAwaited: boolean;
 }
 
 /** Where a value cannot be stored, each member is tried alone: only the one that carries it fails the call. */
@@ -84,18 +89,21 @@ async function writeRound(
   const others = round.filter((index) => !isCompletion(index));
   const answers = new Map<number, SettledAnswer>();
   let madeDue = false;
+  let wasAwaited = false;
   if (completions.length > 0) {
-    const resources = await eachIfBad(completions, (indices) =>
+    const completed = await eachIfBad(completions, (indices) =>
       completeAll(
-        connections.on(call),
+        connections,
+        call,
         indices.map((index) => settlements[index] as Completion),
       ),
     );
     for (const index of completions) {
-      const resource = resources.get((settlements[index] as Settlement).fence.jobId);
-      if (resource === undefined) continue;
+      const one = completed.get((settlements[index] as Settlement).fence.jobId);
+      if (one === undefined) continue;
       answers.set(index, COMPLETED);
-      madeDue ||= resource !== null;
+      madeDue ||= one.gaveUp || one.isAwaited;
+      wasAwaited ||= one.isAwaited;
     }
   }
   if (others.length > 0) {
@@ -105,9 +113,10 @@ async function writeRound(
       ),
     );
     for (const [index, answer] of settled) answers.set(index, answer);
+    wasAwaited ||= [...settled.values()].some(({ state }) => state !== "ready");
     madeDue ||= settled.size > 0;
   }
-  return { answers, madeDue };
+  return { answers, madeDue, wasAwaited };
 }
 
 async function eachIfBad<K, V>(

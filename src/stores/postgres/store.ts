@@ -23,6 +23,7 @@ import type {
   FenceOutcome,
   Listener,
   ListFilter,
+  Order,
   Page,
   QueueCounts,
   RenewalThreadSpec,
@@ -52,6 +53,8 @@ import { limitQueue } from "./limits.ts";
 import { Migrator } from "./migrate.ts";
 import { HistoryChanged, readMoment } from "./moment.ts";
 import { DEFAULT_SWEEP_MS, type PostgresOptions } from "./options.ts";
+import { readBatch, readWaits } from "./order.ts";
+import { OrderSweep } from "./order-sweep.ts";
 import { countQueues, getJobs, listJobs, outcomeOf } from "./read.ts";
 import { explain, explainNamed } from "./refusals.ts";
 import { renew, renewLeases } from "./renew.ts";
@@ -82,6 +85,7 @@ export class PostgresStore implements Store {
   readonly #memory: ClaimMemory;
   readonly #hints: Hints;
   readonly #pruner = new Pruner();
+  readonly #orderSweep = new OrderSweep();
   readonly #queues = new Set<string>();
   /** Where this schema's wake-ups go, and what this process says there. */
   readonly #channel: Told;
@@ -111,7 +115,7 @@ export class PostgresStore implements Store {
     const time = new StoreTime(clock);
     this.#hints = new Hints(clock, sweepMs);
     this.#memory = {
-      sweep: new Sweep(clock, sweepMs, time),
+      sweep: new Sweep(clock, sweepMs, time, this.#orderSweep),
       hints: this.#hints,
       time,
       onSwept: () => this.#dueNow(true),
@@ -158,6 +162,7 @@ export class PostgresStore implements Store {
       }
       const answers = await connections.transaction(call, (sql) => enqueue(sql, jobs));
       if (answers.some(({ outcome }) => outcome === "repeated")) await connections.waitForStandby(call);
+      if (jobs.some(({ batch }) => batch != null)) await this.#afterEnds(connections, call);
       this.#dueNow();
       return answers;
     });
@@ -198,9 +203,11 @@ export class PostgresStore implements Store {
     settlements: readonly Settlement[],
     options: CallOptions,
   ): Promise<readonly (SettledAnswer | Refusal | Busy)[]> {
-    const { answers, madeDue } = await this.#with("settle", options, (connections, call) =>
-      settle(connections, call, settlements),
-    );
+    const { answers, madeDue } = await this.#with("settle", options, async (connections, call) => {
+      const batch = await settle(connections, call, settlements);
+      if (batch.wasAwaited) await this.#afterEnds(connections, call);
+      return batch;
+    });
     if (madeDue) this.#dueNow();
     return answers;
   }
@@ -210,9 +217,10 @@ export class PostgresStore implements Store {
     body: (tx: Tx) => Promise<string | null>,
     options: CallOptions,
   ): Promise<void> {
-    await this.#with("complete", options, (connections, call) =>
-      completeWith(connections, call, fence, body),
-    );
+    await this.#with("complete", options, async (connections, call) => {
+      const { isAwaited } = await completeWith(connections, call, fence, body);
+      if (isAwaited) await this.#afterEnds(connections, call);
+    });
     this.#dueNow();
   }
 
@@ -370,6 +378,16 @@ export class PostgresStore implements Store {
   /** Looks at the database without migrating it. */
   async pendingMigrations(): Promise<readonly Migration[]> {
     return this.#migrator(await this.#pool()).pending();
+  }
+
+  readonly order: Order = {
+    waits: (id, options) => this.#read("waits", options, (sql) => readWaits(sql, id)),
+    batch: (name, options) => this.#read("batch", options, (sql) => readBatch(sql, name)),
+  };
+
+  /** What a sweep would do for batches and for those who wait, at once; what fails here is left to it. */
+  async #afterEnds(connections: Connections, call: Call): Promise<void> {
+    await this.#orderSweep.run(connections, call).catch(() => {});
   }
 
   listen(onWake: () => void): Listener {

@@ -10,6 +10,7 @@ import type { ClaimRequest } from "../store.ts";
 import type { Call, Connections } from "./connections.ts";
 import { note } from "./journal.ts";
 import { readMomentToRaise } from "./moment.ts";
+import type { OrderSweep } from "./order-sweep.ts";
 import type { Sql } from "./statements.ts";
 import type { StoreTime } from "./store-time.ts";
 import { lockLease, lockUnlocked, saveFreedLease, saveJob } from "./transition.ts";
@@ -59,8 +60,10 @@ export class Sweep {
   #waiting = FIRST_RESOURCE;
   #lease = "";
   #resource = "";
+  readonly #order: OrderSweep;
 
-  constructor(clock: Clock, everyMs: number, time: StoreTime) {
+  constructor(clock: Clock, everyMs: number, time: StoreTime, order: OrderSweep) {
+    this.#order = order;
     this.#clock = clock;
     this.#everyMs = everyMs;
     this.#time = time;
@@ -124,7 +127,8 @@ export class Sweep {
       request.queues,
     ]);
     this.#resource = waiting?.resource ?? "";
-    return promoted + ended.length + (waiting?.freed ?? 0) > 0;
+    const letGo = await this.#order.run(connections, call);
+    return letGo || promoted + ended.length + (waiting?.freed ?? 0) > 0;
   }
 
   async #lookAtJobs(sql: Sql): Promise<JobId[]> {

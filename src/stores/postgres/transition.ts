@@ -7,6 +7,7 @@
 import type { JobId } from "../../protocol/identity.ts";
 import { isEnded, type JobRecord } from "../../protocol/job.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
+import { onEnd } from "./departures.ts";
 import { jobFromRow, leaseFromRow, savedJob, savedLease } from "./rows.ts";
 import type { Sql } from "./statements.ts";
 
@@ -65,15 +66,27 @@ export async function lockUnlocked(sql: Sql, ids: readonly JobId[]): Promise<Rea
 
 /**
  * Writes `after` in the place of `before`, which this transaction has locked; moves a job that ends or comes back from
- * one table to the other and counts it; and lets the next job have a resource that nobody needs any more.
+ * one table to the other and counts it; frees whoever waits for its end; and lets the next job have a resource that nobody needs any more.
  */
 export async function saveJob(sql: Sql, before: JobRecord, after: JobRecord): Promise<void> {
   const statement = isEnded(after) ? "end job" : isEnded(before) ? "revive job" : "save job";
-  const saved = await sql.rows(statement, [savedJob(before, after)]);
-  if (saved.length !== 1) throw new Error(`Job ${before.jobId} changed while it was being written`);
+  const [saved, ...others] = await sql.rows<Tail>(statement, [savedJob(before, after)]);
+  if (saved === undefined || others.length > 0)
+    throw new Error(`Job ${before.jobId} changed while it was being written`);
   if (isEnded(after)) await countEnd(sql, after, 1);
   else if (isEnded(before)) await countEnd(sql, before, -1);
+  await onEnd(sql, before, after, tailOf(saved));
   if (before.resource !== null && after.state !== "leased") await letNextHave(sql, before.resource);
+}
+
+/** Whom the end of a row's job concerns. */
+export interface Tail {
+  readonly tail: number | string | null;
+}
+
+/** A client that the caller brings may hand big integers over as texts. */
+export function tailOf({ tail }: Tail): number | null {
+  return tail === null ? null : Number(tail);
 }
 
 export async function countEnd(sql: Sql, { queue, state }: JobRecord, by: number): Promise<void> {

@@ -110,6 +110,7 @@ function toRecord(found: Found, queue: string): JobRecord {
     resource,
     resourceGeneration: null,
     uniqueKey,
+    blockedBy: 0,
     maxRunMs,
     backoff: backoff === null ? null : (JSON.parse(backoff) as Backoff),
     input,

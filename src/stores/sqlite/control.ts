@@ -23,9 +23,11 @@ import { isEnded, type JobRecord } from "../../protocol/job.ts";
 import type { JournalKind } from "../../protocol/journal.ts";
 import type { Refusal } from "../../protocol/outcome.ts";
 import { claimNote, endNotes } from "../run-notes.ts";
+import { onEnd } from "./departures.ts";
+import { EndCounts } from "./end-counts.ts";
 import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
-import { EndCounts, queueId } from "./queues.ts";
+import { queueId } from "./queues.ts";
 import type { Statements } from "./statements.ts";
 import { boundedBySteps } from "./steps.ts";
 import { findJob, findLease, letNextHave, saveFreedLease, saveJob, underFence } from "./transition.ts";
@@ -113,12 +115,15 @@ export function heal(statements: Statements, fence: Fence, mark: Generation): He
 }
 
 export function deleteJobs(statements: Statements, ids: readonly JobId[]): ControlAnswer[] {
+  const { nowMs } = readMoment(statements);
   return ids.map((id) => {
     const job = findJob(statements, id);
     if (job === undefined) return { outcome: "gone" };
     if (!mayDelete(job))
       return { outcome: "conflict", state: job.state, why: "it is leased; cancel or revoke it first" };
+    const tail = statements.get<{ tail: number | null }>("tail of", { seq: job.seq })?.tail ?? null;
     remove(statements, job.seq, id);
+    onEnd(statements, job, undefined, tail, nowMs);
     statements.run("raise deleted generation", { generation: job.generation });
     const counts = new EndCounts();
     counts.add(queueId(statements, job.queue), job.state, -1);
@@ -171,6 +176,8 @@ export class Pruner {
     statements.run("raise deleted generation", { generation: highest });
     this.#after = old.length < limit && rows.length === old.length ? 0 : (rows.at(-1)?.seq ?? 0);
     this.#pruneLeases(statements, nowMs - ages.completedMs, limit);
+    const before = nowMs - Math.max(ages.completedMs, ages.failedMs);
+    statements.run("prune batches", { before, limit });
     return rows.length;
   }
 

@@ -7,6 +7,7 @@ import { waitForBusyResources } from "./busy-resources.ts";
 import { NEWEST } from "./migrate.ts";
 import { readMoment } from "./moment.ts";
 import { type Candidate, INLINE_INPUT, putLongInput, rowOf } from "./new-row.ts";
+import { blockNew, prepareOrder } from "./order.ts";
 import { queueId } from "./queues.ts";
 import { stateOf } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -19,12 +20,13 @@ export function enqueue(statements: Statements, jobs: readonly NewJob[]): Enqueu
     return [{ outcome: "enqueued", jobId: only.jobId }];
   }
   const { nowMs } = readMoment(statements);
+  const batches = prepareOrder(statements, jobs, nowMs);
   const queues = new Map<string, number>();
   for (const { queue } of jobs) if (!queues.has(queue)) queues.set(queue, queueId(statements, queue));
   const candidates = jobs.map((job, index) => ({
     job,
     index,
-    row: rowOf(job, queues.get(job.queue) as number, nowMs),
+    row: rowOf(job, queues.get(job.queue) as number, nowMs, batchOf(job, batches)),
   }));
   waitForBusyResources(statements, candidates, nowMs);
   const answers: EnqueueAnswer[] = new Array(jobs.length);
@@ -40,13 +42,19 @@ export function enqueue(statements: Statements, jobs: readonly NewJob[]): Enqueu
     answers[candidate.index] = enqueueUnique(statements, candidate, nowMs);
   }
   enqueuePlain(statements, plain, nowMs, answers);
+  blockNew(statements, candidates, answers, batches, nowMs);
   return answers;
+}
+
+function batchOf({ batch }: NewJob, batches: ReadonlyMap<string, number>): number | null {
+  return batch?.as === "member" ? (batches.get(batch.name) ?? null) : null;
 }
 
 /** One statement instead of four for what is enqueued most; false when it takes more than that. */
 function enqueueAtOnce(statements: Statements, job: NewJob): boolean {
   const isPlain = job.unique === null && job.resource === null && job.input.length <= INLINE_INPUT;
-  if (!isPlain || !("delayMs" in job.due) || job.due.delayMs !== 0) return false;
+  if (!isPlain || job.after != null || job.batch != null || !("delayMs" in job.due) || job.due.delayMs !== 0)
+    return false;
   const written = statements.run("enqueue at once", {
     job_id: job.jobId,
     name: job.name,
@@ -94,6 +102,8 @@ const SETTINGS: readonly string[] = [
   "backoff",
   "resource",
   "unique_key",
+  "blocked_by",
+  "tail",
 ];
 
 function enqueueAlike(

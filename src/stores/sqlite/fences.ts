@@ -9,6 +9,8 @@ export interface CurrentJob {
   readonly leaseUntilMs: number | null;
   readonly cancelRequested: boolean;
   readonly resource: string | null;
+  /** Null: its end concerns nobody; else the id of its batch, or 0. */
+  readonly tail: number | null;
 }
 
 type Found = readonly [
@@ -18,6 +20,7 @@ type Found = readonly [
   leaseUntil: number | null,
   cancel: number,
   resource: string | null,
+  tail: number | null,
 ];
 
 /** The fences that are current (C5), by their index in the batch. */
@@ -32,9 +35,9 @@ export function currentOf(
   });
   const found = JSON.parse(row?.found ?? "[]") as Found[];
   return new Map(
-    found.map(([index, seq, queue, leaseUntilMs, cancel, resource]) => [
+    found.map(([index, seq, queue, leaseUntilMs, cancel, resource, tail]) => [
       index,
-      { seq, queue, leaseUntilMs, cancelRequested: cancel === 1, resource },
+      { seq, queue, leaseUntilMs, cancelRequested: cancel === 1, resource, tail },
     ]),
   );
 }

@@ -11,14 +11,18 @@ export interface NewRow {
   readonly [column: string]: unknown;
 }
 
-export function rowOf(job: NewJob, queue: number, nowMs: number): NewRow {
+/** @param batch the id of the one that it is a member of */
+export function rowOf(job: NewJob, queue: number, nowMs: number, batch: number | null): NewRow {
   const { runAtMs, uniqueKey } = replaceable(job, nowMs);
+  // By how many it is blocked is told once they are all there; at the end of a batch, by that one alone.
+  const isThen = job.batch?.as === "then";
+  const isBlocked = job.after != null || isThen;
   return {
     job_id: job.jobId,
     name: job.name,
     queue,
     priority: job.priority,
-    phase: runAtMs === null ? PHASE.ready : PHASE.delayed,
+    phase: isBlocked ? PHASE.blocked : runAtMs === null ? PHASE.ready : PHASE.delayed,
     run_at: runAtMs,
     lease_ms: job.leaseMs,
     max_attempts: job.maxAttempts,
@@ -27,6 +31,8 @@ export function rowOf(job: NewJob, queue: number, nowMs: number): NewRow {
     resource: job.resource,
     unique_key: uniqueKey,
     input: job.input.length > INLINE_INPUT ? null : job.input,
+    blocked_by: isThen ? 1 : 0,
+    tail: batch,
   };
 }
 

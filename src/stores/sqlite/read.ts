@@ -39,6 +39,7 @@ export function countQueues(statements: Statements): QueueCounts[] {
     limit: row["limited"] === 1 ? limitFromRow(row as unknown as LimitRow) : null,
     ready: row["ready"] as number,
     delayed: row["delayed"] as number,
+    blocked: row["blocked"] as number,
     leased: row["leased"] as number,
     expired: row["expired"] as number,
     completed: row["completed"] as number,

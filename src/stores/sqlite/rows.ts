@@ -9,6 +9,9 @@ import type { Row } from "./statements.ts";
 
 /** `leasehold_job.phase`: the state, and for a live job which index it stands in. */
 export const PHASE = {
+  /** Behind the holder of its unique key, which is not its own yet. */
+  following: -2,
+  blocked: -1,
   delayed: 0,
   ready: 1,
   leased: 2,
@@ -67,6 +70,7 @@ type More = Pick<
   | "resource"
   | "resourceGeneration"
   | "uniqueKey"
+  | "blockedBy"
   | "maxRunMs"
   | "backoff"
   | "error"
@@ -82,6 +86,7 @@ function moreFromRow(row: Row): More {
     resource: row["resource"] as string | null,
     resourceGeneration: row["resource_generation"] as Generation | null,
     uniqueKey: row["unique_key"] as string | null,
+    blockedBy: row["blocked_by"] as number,
     maxRunMs: row["max_run_ms"] as number | null,
     backoff: row["backoff"] === null ? null : (JSON.parse(row["backoff"] as string) as Backoff),
     error: row["error"] as string | null,
@@ -123,6 +128,7 @@ export function jobParameters(before: JobRecord, after: JobRecord): Record<strin
     settled_owner: after.settled?.owner ?? null,
     settled_generation: after.settled?.generation ?? null,
     settled_operation: after.settled?.operation ?? null,
+    blocked_by: after.blockedBy,
   };
 }
 

@@ -1,3 +1,21 @@
+CREATE TABLE leasehold_batch (
+  id integer primary key autoincrement,
+  name text not null unique,
+  total integer not null default 0,
+  completed integer not null default 0,
+  failed integer not null default 0,
+  cancelled integer not null default 0,
+  then_job integer,                   -- a seq; once it is given there are no new members
+  touched_at integer not null
+) strict;
+
+CREATE TABLE leasehold_dependency (
+  after integer not null,
+  job integer not null,
+  on_failure text not null,
+  primary key (after, job)
+) strict, without rowid;
+
 CREATE TABLE leasehold_input (
   seq integer primary key,
   input text not null
@@ -38,7 +56,7 @@ CREATE TABLE leasehold_job (
   settled_owner text,
   settled_generation integer,
   settled_operation text
-) strict;
+, blocked_by integer not null default 0, tail integer) strict;
 
 CREATE TABLE leasehold_journal (
   id integer primary key,
@@ -125,7 +143,23 @@ CREATE TABLE leasehold_store (
   boot_id text                          -- the boot in which the file was last opened with synchronous=normal
 ) strict;
 
+CREATE TABLE leasehold_unfreed (
+  seq integer primary key,
+  how text not null
+) strict;
+
+CREATE INDEX leasehold_batch_then on leasehold_batch (then_job) where then_job is not null;
+
+CREATE INDEX leasehold_batch_touched on leasehold_batch (touched_at);
+
+CREATE INDEX leasehold_dependency_job on leasehold_dependency (job);
+
+CREATE INDEX leasehold_job_blocked on leasehold_job (queue) where phase < 0;
+
 CREATE INDEX leasehold_job_delayed on leasehold_job (run_at) where phase = 0;
+
+CREATE UNIQUE INDEX leasehold_job_following on leasehold_job (name, unique_key)
+  where unique_key is not null and phase = -2;
 
 CREATE INDEX leasehold_job_in_line on leasehold_job (resource, queue, priority) where phase = 1 and resource is not null;
 
@@ -135,7 +169,8 @@ CREATE INDEX leasehold_job_open on leasehold_job (queue) where phase in (1, 3) a
 
 CREATE INDEX leasehold_job_ready on leasehold_job (queue, priority, seq) where phase = 1;
 
-CREATE UNIQUE INDEX leasehold_job_unique on leasehold_job (name, unique_key) where unique_key is not null and phase < 4;
+CREATE UNIQUE INDEX leasehold_job_unique on leasehold_job (name, unique_key)
+  where unique_key is not null and phase < 4 and phase > -2;
 
 CREATE INDEX leasehold_job_waiting on leasehold_job (resource, priority, seq) where phase = 3;
 

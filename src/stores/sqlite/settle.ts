@@ -8,10 +8,11 @@ import { type SettledAnswer, type Settlement, settle as settleInCore } from "../
 import { claimNote } from "../run-notes.ts";
 import type { RunWrite, RunWriteAnswer } from "../store.ts";
 import { operationOf } from "../write-names.ts";
+import { BatchEnds, type Departed, depart } from "./departures.ts";
+import { EndCounts } from "./end-counts.ts";
 import { currentOf } from "./fences.ts";
 import { note } from "./journal.ts";
 import { type Moment, readMoment } from "./moment.ts";
-import { EndCounts } from "./queues.ts";
 import { PHASE } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import { writeStep } from "./steps.ts";
@@ -48,7 +49,7 @@ export function settle(statements: Statements, settlements: readonly Settlement[
       completions.map((index) => settlements[index] as Completion),
       moment,
     );
-    madeDue ||= [...applied.values()].some((resource) => resource !== null);
+    madeDue ||= [...applied.values()].some(({ concernsOthers }) => concernsOthers);
     for (const index of round) {
       const settlement = settlements[index] as Settlement;
       answers[index] =
@@ -82,13 +83,18 @@ function inRounds(settlements: readonly Settlement[]): number[][] {
   return rounds;
 }
 
-/** Completes those whose fence is current; returns them, with the resource that each has given up. */
+/** Whether a completion gave up a resource, or was waited for. */
+interface Completed {
+  readonly concernsOthers: boolean;
+}
+
+/** Completes those whose fence is current, and returns them. */
 export function complete(
   statements: Statements,
   completions: readonly Completion[],
   moment: Moment,
-): Map<JobId, string | null> {
-  const completed = new Map<JobId, string | null>();
+): Map<JobId, Completed> {
+  const completed = new Map<JobId, Completed>();
   if (completions.length === 0) return completed;
   const fences = completions.map(({ fence }) => fence);
   const current = currentOf(statements, fences, moment);
@@ -99,15 +105,21 @@ export function complete(
   });
   const counts = new EndCounts();
   const results: [number, string][] = [];
-  for (const [index, { seq, queue, resource }] of current) {
+  const departed: Departed[] = [];
+  const batches = new BatchEnds();
+  for (const [index, { seq, queue, resource, tail }] of current) {
     const { fence, result } = completions[index] as Completion;
-    completed.set(fence.jobId, resource);
+    completed.set(fence.jobId, { concernsOthers: resource !== null || tail !== null });
     counts.add(queue, PHASE.completed);
     if (result !== null) results.push([seq, result]);
     if (resource !== null) giveUpResource(statements, resource, fence.jobId, moment.nowMs);
+    if (tail === null) continue;
+    batches.add(tail, "completed", 1);
+    departed.push({ seq, how: "completed" });
   }
   if (results.length > 0) statements.run("store results", { results: JSON.stringify(results) });
   counts.write(statements);
+  depart(statements, departed, moment.nowMs, batches);
   return completed;
 }
 

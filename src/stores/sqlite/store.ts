@@ -23,6 +23,7 @@ import type {
   FenceOutcome,
   Listener,
   ListFilter,
+  Order,
   Page,
   QueueCounts,
   RenewalThreadSpec,
@@ -47,6 +48,7 @@ import { pendingMigrations } from "./migrate.ts";
 import { readMoment } from "./moment.ts";
 import { inspect, openDatabase } from "./open.ts";
 import { DEFAULT_SWEEP_MS, type SqliteOptions } from "./options.ts";
+import { readBatch, readWaits } from "./order.ts";
 import { countQueues, getJobs, listJobs, outcomeOf } from "./read.ts";
 import { renew, renewLeases } from "./renew.ts";
 import { SqliteSchedules } from "./schedules.ts";
@@ -303,6 +305,11 @@ export class SqliteStore implements Store {
   async pendingMigrations(): Promise<readonly Migration[]> {
     return inspect(this.#options, this.#path, (database) => pendingMigrations(database, this.#path));
   }
+
+  readonly order: Order = {
+    waits: (id) => this.#read("waits", (statements) => readWaits(statements, id)),
+    batch: (name) => this.#read("batch", (statements) => readBatch(statements, name)),
+  };
 
   listen(onWake: () => void): Listener {
     if (this.#closed) throw new ClosedError("The store");

@@ -6,6 +6,7 @@ import { jobLine } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import { isFree, releasedLease } from "../../protocol/named-lease.ts";
 import { claimNote, lapseNote } from "../run-notes.ts";
+import { freeUnfreed } from "./departures.ts";
 import { note } from "./journal.ts";
 import type { Moment } from "./moment.ts";
 import { jobFromRow } from "./rows.ts";
@@ -48,6 +49,7 @@ export class Sweep {
       .map(({ seq }) => end(statements, seq, moment));
     statements.run("lay open the lapsed", { now: nowMs, limit: ROWS_A_SWEEP });
     this.#freeWaiting(statements, queues, nowMs);
+    freeUnfreed(statements, nowMs);
     return ended;
   }
 

@@ -8,9 +8,11 @@ import { jobLine } from "../../protocol/identity.ts";
 import { isEnded, type JobRecord, type SettleOperation } from "../../protocol/job.ts";
 import type { NamedLease } from "../../protocol/named-lease.ts";
 import { isCurrent, type Refusal, refusal } from "../../protocol/outcome.ts";
+import { onEnd } from "./departures.ts";
+import { EndCounts } from "./end-counts.ts";
 import { noteRefusal } from "./journal.ts";
 import type { Moment } from "./moment.ts";
-import { EndCounts, queueId } from "./queues.ts";
+import { queueId } from "./queues.ts";
 import { jobFromRow, jobParameters, leaseFromRow, PHASE } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
@@ -55,16 +57,15 @@ export function refuse(
 }
 
 /**
- * Writes `after` in the place of `before`, counts a job that ends or comes back, and lets the next job have a resource
- * that nobody needs any more.
+ * Writes `after` in the place of `before`, counts a job that ends or comes back, frees whoever waits for its end, and lets
+ * the next job have a resource that nobody needs any more.
  */
 export function saveJob(statements: Statements, before: JobRecord, after: JobRecord): void {
   const parameters = jobParameters(before, after);
   // Others may have waited for longer, or be more urgent.
   if (before.resource !== null && parameters["phase"] === PHASE.ready) parameters["phase"] = PHASE.waiting;
-  if (statements.run("save job", parameters) !== 1) {
-    throw new Error(`Job ${before.jobId} changed while it was being written`);
-  }
+  const saved = statements.get<{ tail: number | null }>("save job", parameters);
+  if (saved === undefined) throw new Error(`Job ${before.jobId} changed while it was being written`);
   if (isEnded(before) !== isEnded(after)) {
     const counts = new EndCounts();
     const queue = queueId(statements, before.queue);
@@ -72,6 +73,7 @@ export function saveJob(statements: Statements, before: JobRecord, after: JobRec
     else counts.add(queue, before.state, -1);
     counts.write(statements);
   }
+  onEnd(statements, before, after, saved.tail, after.finishedAtMs ?? before.finishedAtMs ?? 0);
   if (before.resource !== null && after.state !== "leased") letNextHave(statements, before.resource);
 }
 

@@ -5,6 +5,8 @@ import { type JobId, jobLine } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import { note } from "./journal.ts";
 import { type Candidate, type NewRow, putLongInput } from "./new-row.ts";
+import { follow } from "./order.ts";
+import { PHASE } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import { findJob, saveJob } from "./transition.ts";
 
@@ -26,9 +28,24 @@ export function enqueueUnique(statements: Statements, { job, row }: Candidate, n
     case "change":
       changeInPlace(statements, holder, job, row, nowMs);
       return { outcome: "replaced", jobId };
-    case "end":
+    case "end": {
       saveJob(statements, holder, replacedBy(holder, nowMs));
-      return { ...add(statements, job, row, nowMs), ended: jobId };
+      // One that was blocked behind it has the key now, and is changed in its place.
+      const next = findHolder(statements, job);
+      if (next === undefined) return { ...add(statements, job, row, nowMs), ended: jobId };
+      changeInPlace(statements, next, job, row, nowMs);
+      return { outcome: "replaced", jobId: next.jobId };
+    }
+    case "follow": {
+      const behind = findBy(statements, "find follower", job);
+      if (behind === undefined) {
+        const answer = add(statements, job, { ...row, phase: PHASE.following, blocked_by: 1 }, nowMs);
+        follow(statements, job.jobId, holder.seq);
+        return { ...answer, behind: jobId };
+      }
+      changeInPlace(statements, behind, job, row, nowMs);
+      return { outcome: "replaced", jobId: behind.jobId };
+    }
   }
 }
 
@@ -44,7 +61,15 @@ function add(
 }
 
 function findHolder(statements: Statements, job: NewJob): JobRecord | undefined {
-  const row = statements.get<{ job_id: JobId }>("find holder of key", {
+  return findBy(statements, "find holder of key", job);
+}
+
+function findBy(
+  statements: Statements,
+  statement: "find holder of key" | "find follower",
+  job: NewJob,
+): JobRecord | undefined {
+  const row = statements.get<{ job_id: JobId }>(statement, {
     name: job.name,
     unique_key: job.unique?.key ?? null,
   });
@@ -58,7 +83,7 @@ function changeInPlace(
   row: NewRow,
   nowMs: number,
 ): void {
-  const { job_id, name, unique_key, ...changed } = row;
+  const { job_id, name, unique_key, blocked_by, tail, ...changed } = row;
   statements.run("replace waiting", { ...changed, seq: holder.seq });
   statements.run("drop long input", { seq: holder.seq });
   putLongInput(statements, { ...job, jobId: holder.jobId });

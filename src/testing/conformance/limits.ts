@@ -210,7 +210,15 @@ export const limits: Chapter = {
       await enqueued(world, { queue: "parcels" });
       await world.store.pause("parcels", true, OPTIONS);
       const counts = await world.store.counts(OPTIONS);
-      const nothing = { delayed: 0, leased: 0, expired: 0, completed: 0, failed: 0, cancelled: 0 };
+      const nothing = {
+        delayed: 0,
+        blocked: 0,
+        leased: 0,
+        expired: 0,
+        completed: 0,
+        failed: 0,
+        cancelled: 0,
+      };
       assert.deepEqual(
         [counts.find(({ queue }) => queue === QUEUE), counts.find(({ queue }) => queue === "parcels")],
         [
@@ -220,6 +228,7 @@ export const limits: Chapter = {
             limit: null,
             ready: 2,
             delayed: 1,
+            blocked: 0,
             leased: 2,
             expired: 1,
             completed: 1,

@@ -1,9 +1,12 @@
 import { declareChapters, type TestRunner } from "../chapters.ts";
+import { batches } from "./batches.ts";
 import { callersTransaction } from "./callers-transaction.ts";
 import { cancelRevokeRetry } from "./cancel-revoke-retry.ts";
 import { claimChapter } from "./claim.ts";
 import { clocks } from "./clocks.ts";
+import { dependencies } from "./dependencies.ts";
 import { enqueueChapter } from "./enqueue.ts";
+import { followUpChapter } from "./follow-up.ts";
 import type { Chapter, ConformanceHarness, ConformanceTest } from "./harness.ts";
 import { limits } from "./limits.ts";
 import { lostReplies } from "./lost-replies.ts";
@@ -31,6 +34,9 @@ export const conformanceChapters: readonly Chapter[] = [
   namedLeasesAndResources,
   uniqueKeys,
   stepsChapter,
+  followUpChapter,
+  dependencies,
+  batches,
   callersTransaction,
   payloadsAndNames,
   limits,

@@ -19,6 +19,7 @@ const HOT: Readonly<Record<string, readonly unknown[]>> = {
     FIVE_HUNDRED.map(() => "owner"),
     FIVE_HUNDRED.map(() => 1),
     FIVE_HUNDRED.map(() => null),
+    false,
   ],
   "write steps": [
     FIVE_HUNDRED,
@@ -30,6 +31,19 @@ const HOT: Readonly<Record<string, readonly unknown[]>> = {
     FIVE_HUNDRED.map(() => null),
     FIVE_HUNDRED.map(() => null),
   ],
+  "fail behind": [JSON.stringify(FIVE_HUNDRED.map((id) => ({ id, how: "failed" }))), 500],
+  "free behind": [JSON.stringify(FIVE_HUNDRED.map((id) => ({ id, how: "completed" }))), 500],
+  "note unfreed": [JSON.stringify(FIVE_HUNDRED.map((id) => ({ id, how: "completed" })))],
+  "states of jobs": [JSON.stringify(FIVE_HUNDRED)],
+  "lock predecessors": [JSON.stringify(FIVE_HUNDRED)],
+  "lock ended predecessors": [JSON.stringify(FIVE_HUNDRED)],
+  watch: [JSON.stringify(FIVE_HUNDRED)],
+  block: [JSON.stringify(FIVE_HUNDRED.map((id) => ({ job_id: id, by: 1 })))],
+  "take unfreed": [100],
+  "look at order": [0, 100],
+  "lock counted batches": [200],
+  "fold batches": [[1, 2, 3]],
+  "let run": [FIVE_HUNDRED],
   "sweep jobs": [0, -(2 ** 31), 0, 2_000, "", -(2 ** 31), 0, null],
   "promote due": [1_000],
   "free waiting": ["", 200, ["queue"]],
@@ -54,6 +68,12 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
         Array.from({ length: 20_000 }, () => newJob()),
         CALL,
       );
+      await query(`insert into ${schema}.dependency (after_id, job_id, on_failure)
+                   select gen_random_uuid(), gen_random_uuid(), 'fail' from generate_series(1, 20000)`);
+      await query(`insert into ${schema}.history (job_id, seq, name, queue, priority, state, end_reason, lease_ms,
+                     generation, attempt, max_attempts, expired_count, run, heals, input, created_at, finished_at)
+                   select gen_random_uuid(), -n, 'ended', 1, 0, 'completed', 'completed', 1, 1, 1, 1, 0, 1, 0, 'null', 0, 0
+                     from generate_series(1, 20000) n`);
       if (when === "made when nothing was leased") {
         await query(`analyze ${schema}.job, ${schema}.history, ${schema}.lease, ${schema}.unique_key`);
       }
@@ -69,7 +89,7 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
           it(`reaches jobs by an index or by their place: ${name}, ${mode}`, async () => {
             const plan = await planOf(world, name, parameters, mode);
             expect(plan).not.toMatch(
-              /Seq Scan on (job|history)|Bitmap Index Scan on job_(order|delayed|waiting)/,
+              /Seq Scan on (job|history|dependency)|Bitmap Index Scan on job_(order|delayed|waiting)/,
             );
             // Expensive-looking statements are compiled first, which takes far longer than they do.
             expect(Number(/cost=[\d.]+\.\.([\d.]+)/.exec(plan)?.[1])).toBeLessThan(100_000);

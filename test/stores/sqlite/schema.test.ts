@@ -28,7 +28,7 @@ describe("the schema", () => {
 describe("the plan of every statement", () => {
   /** Tables that may be walked over: one row, a handful, or a part that the statement is about. */
   const MAY_SCAN =
-    /SCAN (e|json_each|q|leasehold_store|leasehold_queue|sqlite_sequence|CONSTANT ROW|job|\(subquery)/;
+    /SCAN (e|json_each|q|leasehold_store|leasehold_queue|leasehold_unfreed|sqlite_sequence|CONSTANT ROW|job|\(subquery)/;
   const HELD_ROWS_ONLY =
     /^SCAN leasehold_(job|lease) USING (COVERING )?INDEX leasehold_(job_(leased|waiting|delayed|open)|lease_held)/;
   const BOUNDED = new Set(["leases to prune"]);

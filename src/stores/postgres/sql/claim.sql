@@ -58,7 +58,7 @@ select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null
        json_build_object(
          'now', m.now,
          'historyChanged', m.history_changed,
-         'nextRunAt', (select min(run_at) from {schema}.job where not ready and not waiting),
+         'nextRunAt', (select min(run_at) from {schema}.job where not ready and not waiting and blocked_by is null),
          'resources', exists (select from found where resource is not null),
          'waits', 0,
          'limited', (select json_agg(name) from asked where share = 0),
@@ -186,7 +186,7 @@ select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null
        json_build_object(
          'now', m.now,
          'historyChanged', m.history_changed,
-         'nextRunAt', (select min(run_at) from {schema}.job where not ready and not waiting),
+         'nextRunAt', (select min(run_at) from {schema}.job where not ready and not waiting and blocked_by is null),
          'resources', false,
          'waits', (select count(*) from sent_to_wait),
          'limited', (select json_agg(name) from asked where share = 0),
@@ -212,7 +212,7 @@ select c.job_id,
 with due as materialized (
   select ctid as at
     from {schema}.job
-   where not ready and not waiting
+   where not ready and not waiting and blocked_by is null
      and run_at <= (select (extract(epoch from clock_timestamp()) * 1000)::bigint)
    order by run_at
    limit (select $1::integer)

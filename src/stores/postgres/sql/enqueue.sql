@@ -30,15 +30,15 @@ select count(*)::integer as added, case when $5::text is not null then pg_notify
 -- already, live or in history, is the same job. A delay is added to the store's time. As in all statements that may run
 -- in the caller's transaction, parameters are texts alone: every client passes those on alike.
 insert into {schema}.job (job_id, name, queue, priority, ready, waiting, run_at, lease_ms, max_attempts, max_run_ms,
-                          backoff, resource, unique_key, input, created_at)
-select g.job_id, g.name, q.id, g.priority, due.run_at is null and g.waits is not true,
-       due.run_at is null and g.waits is true, due.run_at, g.lease_ms, g.max_attempts, g.max_run_ms,
-       g.backoff, g.resource, g.unique_key, g.input, m.now
+                          backoff, resource, unique_key, input, created_at, blocked_by, tail)
+select g.job_id, g.name, q.id, g.priority, due.run_at is null and g.waits is not true and g.blocked_by is null,
+       due.run_at is null and g.waits is true and g.blocked_by is null, due.run_at, g.lease_ms, g.max_attempts,
+       g.max_run_ms, g.backoff, g.resource, g.unique_key, g.input, m.now, g.blocked_by, g.tail
   from (select now from {schema}.moment) m
  cross join jsonb_to_recordset($1::text::jsonb)
          as g (n integer, job_id uuid, name text, queue text, priority integer, delay_ms bigint, run_at bigint,
                lease_ms bigint, max_attempts integer, max_run_ms bigint, backoff text, resource text, unique_key text,
-               input text, waits boolean)
+               input text, waits boolean, blocked_by integer, tail bigint)
   join {schema}.queue q on q.name = g.queue
  cross join lateral (select case when g.run_at > m.now then g.run_at
                                  when g.delay_ms > 0 then m.now + g.delay_ms end as run_at) due
@@ -80,9 +80,10 @@ delete from {schema}.job j
 returning j.job_id::text as job_id;
 
 -- name: states of jobs    $1 job ids
+-- One after the other: a join would walk over live jobs and history.
 select r.job_id::text as job_id, r.state, r.end_reason
   from jsonb_array_elements_text($1::text::jsonb) g (job_id)
-  join {schema}.record r on r.job_id = g.job_id::uuid;
+ cross join lateral (select job_id, state, end_reason from {schema}.record where job_id = g.job_id::uuid limit 1) r;
 
 -- name: take keys    $1 keys
 -- C17. $1 is an array of objects. In the order of the keys, so that two batches with the same ones do not block each
@@ -106,8 +107,9 @@ delete from {schema}.unique_key where name = $1::text and key = $2::text and job
 select job_id::text as job_id from {schema}.unique_key where name = $1::text and key = $2::text;
 
 -- name: replace waiting    $1 job id  $2 job
+-- A blocked one stays so.
 update {schema}.job j
-   set queue = q.id, priority = g.priority, ready = due.run_at is null, waiting = false, run_at = due.run_at,
+   set queue = q.id, priority = g.priority, ready = due.run_at is null and j.blocked_by is null, waiting = false, run_at = due.run_at,
        lease_ms = g.lease_ms, max_attempts = g.max_attempts, max_run_ms = g.max_run_ms, backoff = g.backoff,
        resource = g.resource, input = g.input
   from (select now from {schema}.moment) m

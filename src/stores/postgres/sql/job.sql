@@ -53,7 +53,7 @@ update {schema}.job j
           heals integer, cancel_requested boolean, resource_generation bigint, error text, progress text,
           settled_owner text, settled_generation bigint, settled_operation text)
  where j.job_id = g.job_id and j.owner is not distinct from g.expected_owner and j.generation = g.expected_generation
-returning 1 as saved;
+returning j.tail;
 
 -- name: end job    $1 job
 -- The same for a job that ends: it goes into history and its key is free, in this statement.
@@ -72,21 +72,21 @@ with given as materialized (
 ), freed_key as (
   delete from {schema}.unique_key k
    using gone
-   where k.name = gone.name and k.key = gone.unique_key and k.job_id = gone.job_id
+   where k.name = gone.name and k.key = gone.unique_key and k.job_id = gone.job_id and k.next is null
 )
 insert into {schema}.history (job_id, seq, name, queue, priority, state, end_reason, lease_ms, generation, raised_by,
                               attempt, max_attempts, expired_count, run, heals, resource, unique_key, max_run_ms,
                               backoff, input, result, error, progress, created_at, claimed_at, finished_at,
-                              settled_owner, settled_generation, settled_operation)
+                              settled_owner, settled_generation, settled_operation, tail)
 select j.job_id, j.seq, j.name, j.queue, j.priority, g.state, g.end_reason, j.lease_ms, g.generation, g.raised_by,
        g.attempt, j.max_attempts, g.expired_count, g.run, g.heals, j.resource, j.unique_key, j.max_run_ms,
        j.backoff, j.input, g.result, g.error, g.progress, j.created_at, j.claimed_at, g.finished_at,
-       g.settled_owner, g.settled_generation, g.settled_operation
+       g.settled_owner, g.settled_generation, g.settled_operation, j.tail
   from gone j, given g
-returning 1 as saved;
+returning tail;
 
 -- name: revive job    $1 job
--- C18: an ended job comes back, with its place. The caller has taken its key.
+-- C18: an ended job comes back, with its place. The caller has taken its key. Somebody may wait for just this.
 with given as materialized (
   select *
     from jsonb_to_record($1::text::jsonb)
@@ -102,13 +102,14 @@ with given as materialized (
 insert into {schema}.job (job_id, seq, name, queue, priority, ready, waiting, lease_ms, generation, raised_by, attempt,
                           max_attempts, expired_count, run, heals, resource, unique_key, max_run_ms, backoff, input,
                           error, progress, created_at, claimed_at, settled_owner, settled_generation,
-                          settled_operation)
+                          settled_operation, tail)
 select h.job_id, h.seq, h.name, h.queue, h.priority, h.resource is null, h.resource is not null, h.lease_ms, g.generation, g.raised_by, g.attempt,
        h.max_attempts, g.expired_count, g.run, g.heals, h.resource, h.unique_key, h.max_run_ms, h.backoff, h.input,
        g.error, g.progress, h.created_at, h.claimed_at, g.settled_owner, g.settled_generation,
-       g.settled_operation
+       g.settled_operation,
+       coalesce(h.tail, case when exists (select from {schema}.dependency d where d.after_id = h.job_id) then 0 end)
   from gone h, given g
-returning 1 as saved;
+returning tail;
 
 -- name: write progress    $1 job id  $2 progress
 update {schema}.job set progress = $2::text where job_id = $1::text::uuid;
@@ -116,21 +117,24 @@ update {schema}.job set progress = $2::text where job_id = $1::text::uuid;
 -- name: delete job    $1 job id
 -- C14: never a leased one.
 with live as (
-  delete from {schema}.job where job_id = $1::text::uuid and owner is null returning job_id, seq, name, unique_key
+  delete from {schema}.job where job_id = $1::text::uuid and owner is null
+  returning job_id, seq, name, unique_key, tail
 ), freed_key as (
   delete from {schema}.unique_key k
    using live
-   where k.name = live.name and k.key = live.unique_key and k.job_id = live.job_id
+   where k.name = live.name and k.key = live.unique_key and k.job_id = live.job_id and k.next is null
 ), ended as (
-  delete from {schema}.history where job_id = $1::text::uuid returning seq
+  delete from {schema}.history where job_id = $1::text::uuid returning seq, tail
 ), dropped_steps as (
   delete from {schema}.step where seq = any (array(select seq from live union all select seq from ended))
+), forgotten as (
+  delete from {schema}.journal where line = 'job:' || $1::text
 )
-delete from {schema}.journal where line = 'job:' || $1::text;
+select tail from live union all select tail from ended;
 
 -- name: prune    $1 after seq  $2 piece  $3 limit  $4 completed ms  $5 failed ms  $6 steps
--- C14: a piece of the history, in order of arrival, behind the last one, and no more of it than has $6 steps. The last row
--- tells where it stopped.
+-- C14: a piece of the history, in order of arrival, behind the last one, and no more of it than has $6 steps. What
+-- somebody waits for may yet be retried. The last row tells where it stopped.
 with moment as materialized (
   select m.* from {schema}.moment m
 ), piece as materialized (
@@ -139,6 +143,7 @@ with moment as materialized (
   select p.job_id, p.seq, (select count(*) from {schema}.step s where s.seq = p.seq) as steps
     from piece p, moment m
    where p.finished_at <= m.now - case p.state when 'failed' then $5::bigint else $4::bigint end
+     and not exists (select from {schema}.dependency d where d.after_id = p.job_id limit 1)
    order by p.seq
    limit $3::integer
 ), old as materialized (

@@ -21,7 +21,8 @@ with moment as materialized (
 ), live as (
   select j.queue,
          count(*) filter (where j.owner is null) as ready,
-         count(*) filter (where j.owner is null and j.run_at > m.now) as delayed,
+         count(*) filter (where j.owner is null and j.run_at > m.now and j.blocked_by is null) as delayed,
+         count(*) filter (where j.blocked_by is not null) as blocked,
          count(*) filter (where j.owner is not null) as leased,
          count(*) filter (where j.lease_until <= m.now) as expired
     from {schema}.job j, moment m
@@ -32,6 +33,7 @@ with moment as materialized (
    group by queue
 )
 select q.name, q.paused, q.limited, t.concurrency, t.rate_count, t.rate_per_ms, coalesce(l.ready, 0) as ready, coalesce(l.delayed, 0) as delayed,
+       coalesce(l.blocked, 0) as blocked,
        coalesce(l.leased, 0) as leased, coalesce(l.expired, 0) as expired, coalesce(e.completed, 0) as completed,
        coalesce(e.failed, 0) as failed, coalesce(e.cancelled, 0) as cancelled
   from {schema}.queue q

@@ -1,5 +1,5 @@
 -- name: complete plain    $1 owner  $2 job ids  $3 generations  $4 results
--- C6 as it nearly always is: of a job that holds no resource and has no key. The fence is the predicate; a matching owner
+-- C6 as it nearly always is: of a job that holds no resource, has no key, and that nobody waits for. The fence is the predicate; a matching owner
 -- means that the row is leased, so no lease state is named. The rows are reached by primary key, one at a time and in the
 -- order in which they are given, whatever the planner believes; what somebody else has locked is left alone. $4 is an
 -- object of results by job id, looked into without joining anything; a job without a result is not in it. Which were
@@ -14,7 +14,7 @@ with moment as materialized (
            from {schema}.job
           where job_id = f.job_id and owner = $1::text and generation = f.generation
             and generation > (select epoch_start from moment)
-            and num_nulls(resource, unique_key) = 2
+            and num_nulls(resource, unique_key, tail) = 3
             for update skip locked) j
 ), completed as (
   delete from {schema}.job where job_id = any (array(select job_id from present))
@@ -37,16 +37,17 @@ select count(*)::integer as completed,
        case when count(*) < cardinality($2) then (select json_agg(job_id) from completed) end as those
   from completed;
 
--- name: complete    $1 job ids  $2 owners  $3 generations  $4 results
+-- name: complete    $1 job ids  $2 owners  $3 generations  $4 results  $5 tails
 -- C6 with all that belongs to it: the job goes into history, its key is free, its resource goes to the first that waits
--- for it, all in this statement.
+-- for it, all in this statement. Jobs that others wait for, or that a batch counts, are completed with $5 only, which needs
+-- a transaction with the statements that free those; without it they are named as not done.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
 ), fence as materialized (
   select f.job_id, f.owner, f.generation, f.result
     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[]) as f (job_id, owner, generation, result)
 ), present as materialized (
-  select j.job_id, j.owner, j.resource, j.resource_generation, f.result
+  select j.job_id, j.owner, j.resource, j.resource_generation, j.tail, f.result
     from fence f
     join {schema}.job j on j.job_id = f.job_id and j.owner = f.owner and j.generation = f.generation
    where j.job_id = any (array(select job_id from fence)) and j.generation > (select epoch_start from moment)
@@ -61,17 +62,18 @@ with moment as materialized (
 ), completed as (
   delete from {schema}.job
    where job_id = any (array(select job_id from present
-                              where resource is null or resource in (select name from held)))
+                              where (resource is null or resource in (select name from held))
+                                and ($5::boolean or tail is null)))
   returning *
 ), kept as (
   insert into {schema}.history (job_id, seq, name, queue, priority, state, end_reason, lease_ms, generation, raised_by,
                                 attempt, max_attempts, expired_count, run, heals, resource, unique_key, max_run_ms,
                                 backoff, input, result, error, progress, created_at, claimed_at, finished_at,
-                                settled_owner, settled_generation, settled_operation)
+                                settled_owner, settled_generation, settled_operation, tail)
   select c.job_id, c.seq, c.name, c.queue, c.priority, 'completed', 'completed', c.lease_ms, c.generation, c.raised_by,
          c.attempt, c.max_attempts, 0, c.run, c.heals, c.resource, c.unique_key, c.max_run_ms,
          c.backoff, c.input, p.result, null, c.progress, c.created_at, c.claimed_at, m.now,
-         c.owner, c.generation, 'complete'
+         c.owner, c.generation, 'complete', c.tail
     from completed c
     join present p on p.job_id = c.job_id
    cross join moment m
@@ -80,7 +82,7 @@ with moment as materialized (
 ), freed_key as (
   delete from {schema}.unique_key k
    using completed c
-   where k.name = c.name and k.key = c.unique_key and k.job_id = c.job_id
+   where k.name = c.name and k.key = c.unique_key and k.job_id = c.job_id and k.next is null
 ), given_up as (
   update {schema}.lease l
      set owner = null, lease_until = null, held_for = null, released_at = m.now
@@ -101,4 +103,6 @@ with moment as materialized (
                     for update skip locked)
            from given_up g))
 )
-select job_id, resource from completed;
+select job_id, resource, tail, name, unique_key, true as done from completed
+ union all
+select job_id, null, tail, null, null, false from present where tail is not null and not $5::boolean;

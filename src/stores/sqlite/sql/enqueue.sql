@@ -2,18 +2,18 @@
 -- Jobs that differ in id and input alone, which is what a bulk is: :jobs is an array of [job_id, input]. A job id that
 -- is there already, live or in history, is the same job (C1): the unique index answers, and the number of changes tells.
 insert into leasehold_job (job_id, name, queue, priority, phase, run_at, lease_ms, max_attempts, max_run_ms, backoff,
-                           resource, unique_key, input, created_at)
+                           resource, unique_key, input, created_at, blocked_by, tail)
 select value ->> 0, :name, :queue, :priority, :phase, :run_at, :lease_ms, :max_attempts, :max_run_ms, :backoff,
-       :resource, :unique_key, value ->> 1, :now
+       :resource, :unique_key, value ->> 1, :now, :blocked_by, :tail
   from json_each(:jobs)
  where true
     on conflict (job_id) do nothing;
 
 -- name: enqueue one    :job_id :input …
 insert into leasehold_job (job_id, name, queue, priority, phase, run_at, lease_ms, max_attempts, max_run_ms, backoff,
-                           resource, unique_key, input, created_at)
+                           resource, unique_key, input, created_at, blocked_by, tail)
 values (:job_id, :name, :queue, :priority, :phase, :run_at, :lease_ms, :max_attempts, :max_run_ms, :backoff,
-        :resource, :unique_key, :input, :now)
+        :resource, :unique_key, :input, :now, :blocked_by, :tail)
     on conflict (job_id) do nothing;
 
 -- name: enqueue at once    :job_id :input …
@@ -42,13 +42,14 @@ delete from leasehold_input where seq = :seq;
 -- name: find holder of key    :name :unique_key
 select seq, job_id, phase, owner, generation, resource
   from leasehold_job
- where name = :name and unique_key = :unique_key and unique_key is not null and phase < 4;
+ where name = :name and unique_key = :unique_key and unique_key is not null and phase < 4 and phase > -2;
 
 -- name: replace waiting    :seq …
+-- A blocked one stays so.
 update leasehold_job
-   set queue = :queue, priority = :priority, phase = :phase, run_at = :run_at, lease_ms = :lease_ms,
+   set queue = :queue, priority = :priority, phase = iif(phase < 0, phase, :phase), run_at = :run_at, lease_ms = :lease_ms,
        max_attempts = :max_attempts, max_run_ms = :max_run_ms, backoff = :backoff, resource = :resource, input = :input
- where seq = :seq and generation = 0 and phase in (0, 1, 3);
+ where seq = :seq and generation = 0 and phase in (-2, -1, 0, 1, 3);
 
 -- name: states of jobs    :ids
 select j.job_id, j.seq, j.phase, j.owner, j.end_reason

@@ -2,7 +2,7 @@
 -- The condition of C5 to C8, in one place: which of the fences are their job's current owner, whatever the clock says.
 -- A run that holds a resource must hold it still. :fences is an array of [job_id, owner, generation]; the answer is one
 -- JSON text, because handing rows over one by one costs more than finding them.
-select json_group_array(json_array(e.key, j.seq, j.queue, j.lease_until, j.cancel_requested, j.resource)) as found
+select json_group_array(json_array(e.key, j.seq, j.queue, j.lease_until, j.cancel_requested, j.resource, j.tail)) as found
   from json_each(:fences) e
   cross join leasehold_job j on j.job_id = e.value ->> 0
  where j.owner = e.value ->> 1

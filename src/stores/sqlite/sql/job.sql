@@ -48,8 +48,9 @@ update leasehold_job
        cancel_requested = :cancel_requested, resource_generation = :resource_generation, result = :result,
        error = :error, progress = :progress, finished_at = :finished_at, end_reason = :end_reason,
        settled_owner = :settled_owner, settled_generation = :settled_generation,
-       settled_operation = :settled_operation
- where seq = :seq and owner is :expected_owner and generation = :expected_generation;
+       settled_operation = :settled_operation, blocked_by = :blocked_by
+ where seq = :seq and owner is :expected_owner and generation = :expected_generation
+returning tail;
 
 -- name: write progress    :seq :progress
 update leasehold_job set progress = :progress where seq = :seq;
@@ -58,10 +59,12 @@ update leasehold_job set progress = :progress where seq = :seq;
 delete from leasehold_job where seq = :seq and (phase not in (1, 2, 3) or owner is null) and phase <> 2;
 
 -- name: prunable    :after :limit :completed_before :failed_before
--- A piece of the history, in order of arrival; the caller goes on where it stopped.
+-- A piece of the history, in order of arrival; the caller goes on where it stopped. What somebody waits for may yet be
+-- retried.
 select seq, job_id, queue, phase, generation
   from leasehold_job
  where seq > :after and phase > 3
    and finished_at <= case phase when 5 then :failed_before else :completed_before end
+   and not exists (select 1 from leasehold_dependency where after = leasehold_job.seq)
  order by seq
  limit :limit + 0;

@@ -21,7 +21,9 @@ update leasehold_queue
 select q.name, q.paused, q.limited, l.concurrency, l.rate_count, l.rate_per_ms, q.completed, q.failed, q.cancelled,
        (select count(*) from leasehold_job where phase = 1 and queue = q.id and owner is null)
          + (select count(*) from leasehold_job where phase = 0 and queue = q.id)
-         + (select count(*) from leasehold_job where phase = 3 and queue = q.id and owner is null) as ready,
+         + (select count(*) from leasehold_job where phase = 3 and queue = q.id and owner is null)
+         + (select count(*) from leasehold_job where phase < 0 and queue = q.id) as ready,
+       (select count(*) from leasehold_job where phase < 0 and queue = q.id) as blocked,
        (select count(*) from leasehold_job where phase = 0 and queue = q.id and run_at > :now) as delayed,
        (select count(*) from leasehold_job where phase = 2 and queue = q.id)
          + (select count(*) from leasehold_job where phase in (1, 3) and owner is not null and queue = q.id) as leased,

@@ -1,5 +1,6 @@
 -- name: anything to sweep
--- Without a transaction: lapsed leases, leases that start in the future, or jobs that wait for a resource.
+-- Without a transaction: lapsed leases, leases that start in the future, jobs that wait for a
+-- resource, or such as have ended without all behind them being freed.
 select exists (select 1 from leasehold_job
                 where phase = 2
                   and (lease_until <= cast(round(unixepoch('subsec') * 1000) as integer)
@@ -10,7 +11,8 @@ select exists (select 1 from leasehold_job
     or exists (select 1 from leasehold_lease
                 where owner is not null
                   and lease_until - lease_ms > cast(round(unixepoch('subsec') * 1000) as integer) + max(lease_ms / 10, 50))
-    or exists (select 1 from leasehold_job where phase = 3) as some;
+    or exists (select 1 from leasehold_job where phase = 3)
+    or exists (select 1 from leasehold_unfreed) as some;
 
 -- name: rebase leases that start in the future    :now
 -- T5: the store's clock was set back.

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { defineJob } from "../../src/client/define-job.ts";
+import { Leasehold } from "../../src/client/leasehold.ts";
+import { systemWorld } from "../../src/clock/system.ts";
+import { i14NobodyStranded } from "../../src/protocol/invariants.ts";
+import { postgres } from "../../src/stores/postgres/index.ts";
+import { sqlite } from "../../src/stores/sqlite/index.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { Child } from "../support/child.ts";
+import { optional } from "../support/optional.ts";
+import { emptyDatabase } from "../support/postgres-database.ts";
+import { missingPostgres } from "../support/postgres-server.ts";
+
+const { ids } = systemWorld();
+const step = defineJob({ name: "step", leaseMs: 10_000, maxAttempts: 1_000, run: () => {} });
+const report = defineJob({ name: "report", run: () => "all have ended" });
+const JOBS = 10_000;
+/** Each of so many workers is killed after so many jobs; the last one is left to finish. */
+const KILLED = 1;
+const JOBS_BEFORE = 800;
+
+function worker(address: string): Child {
+  const file = fileURLToPath(new URL("processes/orderly.js", import.meta.url));
+  const child = new Child(file, [address, "leasehold", 20]);
+  onTestFinished(() => child.kill());
+  return child;
+}
+
+async function killAfter(child: Child, jobs: number): Promise<void> {
+  while (child.all("completed").length < jobs) {
+    await new Promise((resolve) => child.process.once("message", resolve));
+  }
+  await child.kill();
+}
+
+/** One job, all but two behind it, and one behind all of those; in a batch with a job for its end. */
+async function diamondEnds(store: Store, address: string): Promise<void> {
+  const leasehold = new Leasehold({ store, log: () => {}, callTimeoutMs: 60_000 });
+  onTestFinished(() => leasehold.close());
+  const top = ids.jobId();
+  const bottom = ids.jobId();
+  const middle = Array.from({ length: JOBS - 2 }, () => ids.jobId());
+  await leasehold.enqueueMany(
+    [
+      { job: step, jobId: top },
+      ...middle.map((jobId) => ({ job: step, jobId, after: top, onFailure: "fail" as const })),
+      { job: step, jobId: bottom, after: middle, onFailure: "fail" as const },
+    ],
+    // biome-ignore lint/suspicious/noThenProperty: the option's name, and nothing that can be called
+    { batch: { name: "diamond", then: { job: report } } },
+  );
+  expect((await leasehold.get(bottom))?.blockedBy).toBe(JOBS - 2);
+  expect(await leasehold.batch("diamond")).toMatchObject({ total: JOBS, completed: 0 });
+
+  for (let n = 0; n < KILLED; n += 1) await killAfter(worker(address), JOBS_BEFORE);
+  const doomed = killAfter(worker(address), JOBS_BEFORE);
+  worker(address);
+  await doomed;
+  await leasehold.result(bottom);
+
+  const jobs = await leasehold.getMany([top, ...middle, bottom]);
+  expect(jobs.filter((job) => job?.state === "completed" && job.blockedBy === 0)).toHaveLength(JOBS);
+  const lastOfMiddle = Math.max(...jobs.slice(1, -1).map((job) => job?.finishedAtMs ?? Number.NaN));
+  expect(jobs.at(-1)?.claimedAtMs).toBeGreaterThanOrEqual(lastOfMiddle);
+  leasehold.work([report]);
+  const last = (await leasehold.batch("diamond"))?.thenId ?? "";
+  expect(await leasehold.result(last)).toBe("all have ended");
+  expect(await leasehold.batch("diamond")).toMatchObject({
+    total: JOBS,
+    completed: JOBS,
+    failed: 0,
+    cancelled: 0,
+  });
+  const live = await store.list({ states: ["ready", "leased"] }, { limit: 10 }, { timeoutMs: 5_000 });
+  expect(i14NobodyStranded(live.jobs, () => [])).toBeUndefined();
+}
+
+describe("a diamond of 10,000 jobs, whose workers are killed again and again", () => {
+  it("ends on SQLite, each job after those that it waits for", { timeout: 180_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "leasehold-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "test.db");
+    await diamondEnds(sqlite(path), path);
+  });
+
+  optional("a diamond on PostgreSQL 18", missingPostgres(18), () => {
+    it("ends on PostgreSQL, each job after those that it waits for", { timeout: 180_000 }, async () => {
+      const url = await emptyDatabase(18);
+      await diamondEnds(postgres(url), url);
+    });
+  });
+});
