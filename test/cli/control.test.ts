@@ -108,6 +108,7 @@ describe("queues", () => {
       paused: true,
       ready: 2,
       delayed: 1,
+      blocked: 0,
       leased: 0,
       expired: 0,
       completed: 0,
