@@ -109,6 +109,7 @@ describe("queues", () => {
       limit: null,
       ready: 2,
       delayed: 1,
+      blocked: 0,
       leased: 0,
       expired: 0,
       completed: 0,

@@ -68,7 +68,7 @@ delete from {schema}.batch_line
 -- At the end of their batches, once.
 update {schema}.job
    set blocked_by = null, ready = run_at is null
- where job_id = any ($1::uuid[]) and blocked_by is not null;
+ where job_id = any (array(select unnest($1::uuid[]))) and blocked_by is not null;
 
 -- name: find batch    $1 name
 select b.name, b.then_id as "thenId",
