@@ -58,6 +58,7 @@ describe("the suite itself", () => {
       "caller's transaction",
       "payloads and names",
       "limits",
+      "limits of queues",
       "schedules",
       "migrations",
     ]);

@@ -62,6 +62,26 @@ export const dependencies: Chapter = {
       assert.deepEqual(await later(world), [id]);
     }),
 
+    test("what is freed while its resource is held waits for that as well, and has it when it is given up", async (world) => {
+      const first = await leased(world);
+      const holder = await leased(world, { resource: "account:1" });
+      const id = await enqueued(world, { ...after("fail", first.jobId), resource: "account:1" });
+      await settled(world, complete(first));
+      assertHas(await row(world, id), { state: "ready", blockedBy: 0 });
+      assert.deepEqual(await later(world), []);
+      await settled(world, complete(holder));
+      assert.deepEqual(await later(world), [id]);
+    }),
+
+    test("what is freed in a queue with a limit is claimed within it", async (world) => {
+      await world.store.limitQueue(LATER, { concurrency: 1, rate: null }, OPTIONS);
+      const fence = await leased(world);
+      const ids = await enqueuedMany(world, [after("fail", fence.jobId), after("fail", fence.jobId)]);
+      await settled(world, complete(fence));
+      assert.deepEqual(await later(world), ids.slice(0, 1));
+      assert.deepEqual(await later(world), []);
+    }),
+
     test("a job named twice is waited for once", async (world) => {
       const fence = await leased(world);
       const id = await enqueued(world, after("fail", fence.jobId, fence.jobId));
