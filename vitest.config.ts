@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ["test/support/global-setup.ts"],
     // Processes: tests kill, stop and start things, and a native SQLite handle belongs to one process.
     pool: "forks",
-    maxWorkers: 2,
+    // One more than there are cores in CI: many tests wait for leases and for disks.
+    maxWorkers: 3,
     // Tests wait for signals, never for time; these are for the day on which a signal does not come.
     testTimeout: 30_000,
     hookTimeout: 30_000,

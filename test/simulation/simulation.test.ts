@@ -8,7 +8,7 @@ import { type Counts, simulate } from "./simulate.ts";
 const KEPT: readonly number[] = [70, 93, 685_849_914];
 
 /** How many worlds are drawn; `SIM_RUNS` asks for more. */
-const RUNS = Number(process.env["SIM_RUNS"] ?? (process.env["LEASEHOLD_REQUIRE_ALL"] === "1" ? 1_500 : 200));
+const RUNS = Number(process.env["SIM_RUNS"] ?? (process.env["LEASEHOLD_REQUIRE_ALL"] === "1" ? 1_000 : 200));
 
 /** What a hundred runs must have seen at least: with less they would have shown nothing. */
 const FLOORS: Partial<Counts> = {
