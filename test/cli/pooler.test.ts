@@ -13,7 +13,7 @@ const JOBS = `
 import { defineJob } from "leasehold";
 export const step = defineJob({
   name: "step",
-  leaseMs: 3_000,
+  leaseMs: 6_000,
   async run({ input, lease, signal }) {
     if (input.n !== 0) return;
     for (let beforeMs = 0, nowMs = lease.remainingMs(); beforeMs === 0 || nowMs <= beforeMs; ) {
@@ -22,7 +22,7 @@ export const step = defineJob({
       beforeMs = nowMs;
       nowMs = lease.remainingMs();
     }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_500);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_500);
   },
 });
 `;
