@@ -36,14 +36,12 @@ const SET_BY_THE_POOLER = [
   "TimeZone",
 ];
 
-/**
- * What a session may leave to the next, each with the server process that has it. Not the channels: where others use the
- * pooler meanwhile, that it is one shows only after a LISTEN, which then stays; whoever has the connection next ignores it.
- */
+/** What a session may leave to the next, each with the server process that has it. */
 const LEFTOVERS = `
   select 'setting ' || name as what from pg_settings where source = 'session' and not name = any ($1)
   union all select 'statement ' || name from pg_prepared_statements
   union all select 'cursor ' || name from pg_cursors where name <> ''
+  union all select 'channel ' || name from pg_listening_channels() as name
   union all select 'advisory lock' from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()
   union all select 'temporary schema' where pg_my_temp_schema() <> 0`;
 
