@@ -69,6 +69,11 @@ export function allowance(
   return { jobs: left, nextInMs: oldestMs + stepMs(rate) - 1 + rate.perMs - nowMs };
 }
 
+/** Of two waits the shorter one; undefined is none. */
+export function sooner(oneMs: number | undefined, otherMs: number | undefined): number | undefined {
+  return oneMs === undefined || otherMs === undefined ? (oneMs ?? otherMs) : Math.min(oneMs, otherMs);
+}
+
 /** Named leases of this beginning are the store's own; callers cannot ask for them. */
 export const OWN_LEASES = "leasehold:";
 

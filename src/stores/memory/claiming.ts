@@ -3,6 +3,7 @@
 import { claim, endLapsed, isDue, lapse, type Previous, rebased } from "../../protocol/claim.ts";
 import { jobLine, leaseLine } from "../../protocol/identity.ts";
 import { isExpired, type JobRecord, tokenOf } from "../../protocol/job.ts";
+import { sooner } from "../../protocol/limit.ts";
 import { type NamedLease, rebasedLease, releasedLease } from "../../protocol/named-lease.ts";
 import type { Claimed, ClaimedJob, ClaimRequest } from "../store.ts";
 import { noteJob, noteLapse, noteLease } from "./journal.ts";
@@ -29,8 +30,7 @@ export function claimJobs(at: Moment, request: ClaimRequest): Claimed {
       if (queue === undefined) continue;
       const allowed = allowanceOf(at, queue, jobs.length < places ? 1 : 0);
       if (allowed?.jobs === 0) {
-        if (allowed.nextInMs !== undefined)
-          allowedInMs = Math.min(allowedInMs ?? Number.POSITIVE_INFINITY, allowed.nextInMs);
+        allowedInMs = sooner(allowedInMs, allowed.nextInMs);
         continue;
       }
       const taken = takeFirst(at, line, request);
@@ -39,7 +39,7 @@ export function claimJobs(at: Moment, request: ClaimRequest): Claimed {
       found = true;
     }
   }
-  return { jobs, ended, nextDueInMs: earlier(nextDueInMs(at, queues), allowedInMs) };
+  return { jobs, ended, nextDueInMs: sooner(nextDueInMs(at, queues), allowedInMs) };
 }
 
 function liveJobs({ state }: Moment, queues: readonly string[]): JobRecord[] {
@@ -120,10 +120,6 @@ function noteClaim(at: Moment, before: JobRecord, after: JobRecord, previous: Pr
 export function noteAcquisition(at: Moment, before: NamedLease | undefined, after: NamedLease): void {
   if (before !== undefined && isExpired(before, at.nowMs)) noteLapse(at, leaseLine(before.name), before);
   noteLease(at, after, "claimed", after.owner);
-}
-
-function earlier(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function nextDueInMs(at: Moment, queues: readonly string[]): number | undefined {

@@ -10,6 +10,7 @@ import {
   withStarts,
 } from "../../protocol/limit.ts";
 import { type NamedLease, rebasedLease } from "../../protocol/named-lease.ts";
+import { type LimitRow, limitFromRow } from "../limit-rows.ts";
 import type { ClaimedJob } from "../store.ts";
 import { readMomentToRaise } from "./moment.ts";
 import { leaseFromRow, savedLease } from "./rows.ts";
@@ -94,16 +95,4 @@ async function takeSlots(
     const name = names[n] as string;
     return { ...job, slot: { name, owner, generation: generations.get(name) as Generation } };
   });
-}
-
-export interface LimitRow {
-  readonly concurrency: number | null;
-  readonly rate_count: number | null;
-  readonly rate_per_ms: number | string | null;
-  readonly starts: string;
-}
-
-export function limitFromRow(row: Omit<LimitRow, "starts">): QueueLimit {
-  const { concurrency, rate_count: count, rate_per_ms: perMs } = row;
-  return { concurrency, rate: count === null || perMs === null ? null : { count, perMs: Number(perMs) } };
 }

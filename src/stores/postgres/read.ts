@@ -3,8 +3,8 @@
 import type { Fence, JobId } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import { isCurrent, refusal } from "../../protocol/outcome.ts";
+import { type LimitColumns, limitFromRow } from "../limit-rows.ts";
 import type { FenceOutcome, ListFilter, Page, QueueCounts } from "../store.ts";
-import { type LimitRow, limitFromRow } from "./limits.ts";
 import { readMoment } from "./moment.ts";
 import { jobFromRow } from "./rows.ts";
 import type { Sql } from "./statements.ts";
@@ -36,7 +36,7 @@ export async function listJobs(
   return { jobs, before: rows.length > page.limit ? jobs.at(-1)?.seq : undefined };
 }
 
-type CountRow = { readonly name: string; readonly limited: boolean } & Omit<LimitRow, "starts"> &
+type CountRow = { readonly name: string; readonly limited: boolean } & LimitColumns &
   Omit<QueueCounts, "queue" | "limit">;
 
 export async function countQueues(sql: Sql): Promise<QueueCounts[]> {

@@ -1,6 +1,6 @@
 /** Steps: written for runs under their fences, one statement a batch, and removed with their job. */
 
-import { generation, type JobId, jobLine, type Owner } from "../../protocol/identity.ts";
+import { type JobId, jobLine } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { Busy } from "../../protocol/outcome.ts";
 import {
@@ -9,15 +9,15 @@ import {
   type StepRecord,
   type StepResolution,
   type StepResolved,
-  type StepState,
   type StepWrite,
   writeStep,
 } from "../../protocol/step.ts";
+import { stepFromRow } from "../step-rows.ts";
 import type { RunWriteAnswer } from "../store.ts";
 import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
 import { explain } from "./refusals.ts";
-import type { Row, Sql } from "./statements.ts";
+import type { Sql } from "./statements.ts";
 import { lockJobs } from "./transition.ts";
 
 /** Not in a transaction: each batch is one statement, and what it leaves is explained by a later one (C9). */
@@ -125,19 +125,4 @@ export async function readSteps(sql: Sql, id: JobId, run: number | "present"): P
 async function findStep(sql: Sql, { seq, run }: JobRecord, step: string): Promise<StepRecord | undefined> {
   const [row] = await sql.rows("find step", [seq, run, step]);
   return row === undefined ? undefined : stepFromRow(row);
-}
-
-function stepFromRow(row: Row): StepRecord {
-  return {
-    step: row["step"] as string,
-    run: row["run"] as number,
-    state: row["state"] as StepState,
-    owner: row["owner"] as Owner | null,
-    generation: generation(row["generation"] as number),
-    attempt: row["attempt"] as number,
-    begunAtMs: row["begun_at"] as number | null,
-    endedAtMs: row["ended_at"] as number | null,
-    result: row["result"] as string | null,
-    error: row["error"] as string | null,
-  };
 }

@@ -3,6 +3,7 @@
 import { type Claim, type ClaimTerms, claim as claimInCore } from "../../protocol/claim.ts";
 import { jobLine, type Owner } from "../../protocol/identity.ts";
 import { type JobRecord, tokenOf } from "../../protocol/job.ts";
+import { sooner } from "../../protocol/limit.ts";
 import { claimNote, lapseNote } from "../run-notes.ts";
 import type { ClaimedJob, ClaimRequest } from "../store.ts";
 import { findCandidates } from "./candidates.ts";
@@ -61,9 +62,7 @@ export function claim(statements: Statements, request: ClaimRequest, moment: Mom
     const claimed = claimFrom(statements, queue, limit, jobs.length, request, moment);
     jobs.push(...claimed.jobs);
     isCutShort ||= claimed.isCutShort;
-    if (claimed.allowedInMs !== undefined) {
-      allowedInMs = Math.min(allowedInMs ?? Number.POSITIVE_INFINITY, claimed.allowedInMs);
-    }
+    allowedInMs = sooner(allowedInMs, claimed.allowedInMs);
   };
   let left = request.queues.length;
   for (const queue of request.queues) {

@@ -12,6 +12,7 @@ import {
   withStarts,
 } from "../../protocol/limit.ts";
 import { acquire, type NamedLease, rebasedLease } from "../../protocol/named-lease.ts";
+import { type LimitRow, limitFromRow } from "../limit-rows.ts";
 import type { ClaimedJob } from "../store.ts";
 import type { Moment } from "./moment.ts";
 import { queueId } from "./queues.ts";
@@ -50,8 +51,9 @@ export class LimitedQueue {
     this.#name = name;
     this.#moment = moment;
     const row = statements.get<LimitRow>("find limit", { queue });
+    if (row === undefined) throw new Error(`Queue ${name} is marked as limited and has no limit`);
     this.#limit = limitFromRow(row);
-    this.#starts = JSON.parse(row?.starts ?? "[]") as Starts;
+    this.#starts = JSON.parse(row.starts) as Starts;
     this.#slots = this.#limit.concurrency === null ? [] : slotsOf(statements, name, moment.nowMs);
   }
 
@@ -82,18 +84,6 @@ export class LimitedQueue {
     saveLease(this.#statements, slot, { claimedAtMs: nowMs, releasedAtMs: null });
     return { name, owner, generation: slot.generation };
   }
-}
-
-export interface LimitRow {
-  readonly concurrency: number | null;
-  readonly rate_count: number | null;
-  readonly rate_per_ms: number | null;
-  readonly starts: string;
-}
-
-export function limitFromRow(row: Omit<LimitRow, "starts"> | undefined): QueueLimit {
-  const { concurrency = null, rate_count: count = null, rate_per_ms: perMs = null } = row ?? {};
-  return { concurrency, rate: count === null || perMs === null ? null : { count, perMs } };
 }
 
 function slotsOf(statements: Statements, queue: string, nowMs: number): NamedLease[] {

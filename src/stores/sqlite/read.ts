@@ -3,8 +3,8 @@
 import type { Fence, JobId } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import { isCurrent, refusal } from "../../protocol/outcome.ts";
+import { type LimitColumns, limitFromRow } from "../limit-rows.ts";
 import type { FenceOutcome, ListFilter, Page, QueueCounts } from "../store.ts";
-import { type LimitRow, limitFromRow } from "./limits.ts";
 import { readMoment } from "./moment.ts";
 import { jobFromRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -36,7 +36,7 @@ export function countQueues(statements: Statements): QueueCounts[] {
   return statements.all("count queues", { now: nowMs }).map((row) => ({
     queue: row["name"] as string,
     paused: row["paused"] === 1,
-    limit: row["limited"] === 1 ? limitFromRow(row as unknown as LimitRow) : null,
+    limit: row["limited"] === 1 ? limitFromRow(row as unknown as LimitColumns) : null,
     ready: row["ready"] as number,
     delayed: row["delayed"] as number,
     blocked: row["blocked"] as number,

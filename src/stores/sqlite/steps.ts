@@ -1,6 +1,6 @@
 /** Steps: written for a run under its fence, which the caller has asked, and removed with their job. */
 
-import { generation, type JobId, jobLine, type Owner } from "../../protocol/identity.ts";
+import { type JobId, jobLine } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { Already } from "../../protocol/outcome.ts";
 import {
@@ -11,14 +11,14 @@ import {
   type StepRecord,
   type StepResolution,
   type StepResolved,
-  type StepState,
   type StepWrite,
   writeStep as writeInCore,
 } from "../../protocol/step.ts";
+import { stepFromRow } from "../step-rows.ts";
 import type { RunWritten } from "../store.ts";
 import { note } from "./journal.ts";
 import { readMoment } from "./moment.ts";
-import type { Row, Statements } from "./statements.ts";
+import type { Statements } from "./statements.ts";
 import { findJob } from "./transition.ts";
 
 export function writeStep(
@@ -88,19 +88,4 @@ function save(statements: Statements, seq: number, written: StepRecord): void {
     result: written.result,
     error: written.error,
   });
-}
-
-function stepFromRow(row: Row): StepRecord {
-  return {
-    step: row["step"] as string,
-    run: row["run"] as number,
-    state: row["state"] as StepState,
-    owner: row["owner"] as Owner | null,
-    generation: generation(row["generation"] as number),
-    attempt: row["attempt"] as number,
-    begunAtMs: row["begun_at"] as number | null,
-    endedAtMs: row["ended_at"] as number | null,
-    result: row["result"] as string | null,
-    error: row["error"] as string | null,
-  };
 }

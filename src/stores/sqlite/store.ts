@@ -7,7 +7,7 @@ import { nextEpoch } from "../../protocol/floor.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
-import type { QueueLimit } from "../../protocol/limit.ts";
+import { type QueueLimit, sooner } from "../../protocol/limit.ts";
 import type { NamedLease, NamedLeaseRefusal } from "../../protocol/named-lease.ts";
 import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
@@ -138,9 +138,9 @@ export class SqliteStore implements Store {
     return connection.write("claim", options.timeoutMs, (statements) => {
       const moment = readMoment(statements);
       const ended = look.sweep ? this.#sweep.run(statements, request.queues, moment) : [];
-      const { jobs, isCutShort, allowedInMs = Number.POSITIVE_INFINITY } = claim(statements, request, moment);
-      const nextMs = isCutShort ? 0 : Math.min(look.nextDueInMs ?? Number.POSITIVE_INFINITY, allowedInMs);
-      return { jobs, ended, nextDueInMs: Number.isFinite(nextMs) ? nextMs : undefined };
+      const { jobs, isCutShort, allowedInMs } = claim(statements, request, moment);
+      const nextDueInMs = isCutShort ? 0 : sooner(look.nextDueInMs, allowedInMs);
+      return { jobs, ended, nextDueInMs };
     });
   }
 
