@@ -34,12 +34,11 @@ export async function claim(
   if (due === "now" || (due !== "no" && jobs.length === 0)) {
     const swept = sweep.begin(connections, call, request);
     swept.catch(() => {});
+    if (sweep.isAwaited) await swept;
     dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
     // Who found jobs does not wait for it: what it finds is told by the next claim.
-    const isAwaited = sweep.isAwaited || jobs.length === 0;
-    if (!isAwaited) swept.then((changed) => changed && memory.onSwept()).catch(() => {});
-    else if ((await swept) && jobs.length < request.limit)
-      dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
+    if (jobs.length > 0) swept.then((changed) => changed && memory.onSwept()).catch(() => {});
+    else if (await swept) dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
   }
   if (!isFirst) allowedInMs = await claimLimited(connections, call, request, memory, jobs);
   return { jobs, ended: sweep.takeEnded(), nextDueInMs: notPast(sooner(dueInMs, allowedInMs)) };

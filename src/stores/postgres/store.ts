@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { systemWorld } from "../../clock/system.ts";
 import type { World } from "../../clock/world.ts";
-import { ClosedError, SchemaVersionError, StoreBusyError } from "../../errors.ts";
+import { ClosedError } from "../../errors.ts";
 import type { ControlAnswer, HealAnswer, HealLeaseAnswer } from "../../protocol/control.ts";
 import type { EnqueueAnswer, NewJob } from "../../protocol/enqueue.ts";
 import type { Fence, FencingToken, Generation, JobId, Line, NamedFence } from "../../protocol/identity.ts";
@@ -33,25 +33,23 @@ import type {
   Transaction,
   Tx,
 } from "../store.ts";
-import { newerSchema, noNotifications, type Warn, warnings } from "../warnings.ts";
-import { type ConnectionName, describeAddress, listeningConnection, openPool } from "./address.ts";
-import { Bell } from "./bell.ts";
+import { type Warn, warnings } from "../warnings.ts";
+import { type ConnectionName, describeAddress } from "./address.ts";
+import type { Bell } from "./bell.ts";
 import { completeWith } from "./body.ts";
-import { Channel } from "./channel.ts";
+import { Calls } from "./calls.ts";
 import { type ClaimMemory, claim } from "./claim.ts";
 import { whenCommitted } from "./commits.ts";
-import { type Call, Connections, type OpenTransaction } from "./connections.ts";
+import type { Call, Connections, OpenTransaction } from "./connections.ts";
 import { type Ages, cancel, deleteJobs, heal, Pruner, retry, revoke } from "./control.ts";
 import { enqueue } from "./enqueue.ts";
 import { areNew, enqueueNew, type Told } from "./enqueue-new.ts";
-import { namesWhatIsMissing } from "./failure.ts";
 import { raiseFloor } from "./floor.ts";
 import { Hints } from "./hints.ts";
 import { readJournal } from "./journal.ts";
 import { acquire, deleteLease, healLease, release } from "./leases.ts";
 import { limitQueue } from "./limits.ts";
-import { Migrator } from "./migrate.ts";
-import { HistoryChanged, readMoment } from "./moment.ts";
+import { readMoment } from "./moment.ts";
 import { DEFAULT_SWEEP_MS, type PostgresOptions } from "./options.ts";
 import { readBatch, readWaits } from "./order.ts";
 import { OrderSweep } from "./order-sweep.ts";
@@ -61,8 +59,9 @@ import { renew, renewLeases } from "./renew.ts";
 import { PostgresSchedules } from "./schedules.ts";
 import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
-import { type Sql, Texts } from "./statements.ts";
+import { Texts } from "./statements.ts";
 import { readSteps, resolveStep } from "./steps.ts";
+import { storeBell } from "./store-bell.ts";
 import { StoreTime } from "./store-time.ts";
 import { Sweep } from "./sweep.ts";
 import { callersTransaction } from "./transaction.ts";
@@ -73,13 +72,10 @@ export class PostgresStore implements Store {
   readonly description: string;
   readonly renewalThread: RenewalThreadSpec | undefined;
   readonly schedules: ScheduleStore = new PostgresSchedules({
-    transaction: (operation, options, fn) => this.#transaction(operation, options, fn),
-    read: (operation, options, fn) => this.#read(operation, options, fn),
+    transaction: (operation, options, fn) => this.#calls.transaction(operation, options, fn),
+    read: (operation, options, fn) => this.#calls.read(operation, options, fn),
     dueNow: () => this.#dueNow(),
   });
-  readonly #options: PostgresOptions;
-  readonly #schema: string;
-  readonly #name: ConnectionName;
   readonly #world: World;
   readonly #texts: Texts;
   readonly #memory: ClaimMemory;
@@ -90,12 +86,8 @@ export class PostgresStore implements Store {
   /** Where this schema's wake-ups go, and what this process says there. */
   readonly #channel: Told;
   readonly #bell: Bell;
-  readonly #warn: Warn;
-  #connections: Promise<Connections> | undefined;
-  #opening: Promise<Connections> | undefined;
+  readonly #calls: Calls;
   #closed = false;
-  /** Notifications were found not to arrive; once is enough to try, and to warn. */
-  #isDeaf = false;
 
   /** @param as what its pool's connections are called, and where its warnings go */
   constructor(
@@ -104,10 +96,6 @@ export class PostgresStore implements Store {
     renewalThread: RenewalThreadSpec | undefined,
     as: { readonly name: ConnectionName; readonly warn: Warn } = { name: "leasehold", warn: warnings },
   ) {
-    this.#options = options;
-    this.#warn = as.warn;
-    this.#schema = schema;
-    this.#name = as.name;
     this.#world = options.world ?? systemWorld();
     this.#texts = new Texts(loadStatements(schema), options.trace);
     const sweepMs = options.sweepMs ?? DEFAULT_SWEEP_MS;
@@ -123,21 +111,28 @@ export class PostgresStore implements Store {
     // No name of a user's becomes a channel's: it is hashed.
     const hash = createHash("sha256").update(schema).digest("hex").slice(0, 16);
     this.#channel = { channel: `leasehold_${hash}`, payload: this.#world.ids.jobId().slice(-12) };
-    this.#bell = this.#makeBell();
-    this.description = describeAddress(options, schema);
+    const store = describeAddress(options, schema);
+    const shared = { options, store, world: this.#world, warn: as.warn };
+    this.#calls = new Calls({ ...shared, schema, name: as.name, texts: this.#texts });
+    this.#bell = storeBell({
+      ...shared,
+      calls: this.#calls,
+      told: this.#channel,
+      onTold: () => this.#hints.forget(),
+    });
+    this.description = store;
     this.renewalThread = renewalThread;
   }
 
   async open(): Promise<void> {
-    await this.#opened();
+    await this.#calls.opened();
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#bell.close();
-    const connections = await this.#connections?.catch(() => undefined);
-    await connections?.close(this.#options.pool === undefined);
+    await this.#calls.close();
   }
 
   async enqueue(
@@ -145,7 +140,7 @@ export class PostgresStore implements Store {
     options: CallOptions & { readonly tx?: Transaction },
   ): Promise<readonly EnqueueAnswer[]> {
     if ("tx" in options && options.tx !== undefined) return this.#enqueueIn(options.tx, jobs, options);
-    return this.#with("enqueue", options, async (connections, call) => {
+    return this.#calls.with("enqueue", options, async (connections, call) => {
       if (jobs.length === 0) return [];
       const missing = this.#unknownQueues(jobs);
       if (missing.length > 0) {
@@ -173,7 +168,7 @@ export class PostgresStore implements Store {
     jobs: readonly NewJob[],
     options: CallOptions,
   ): Promise<readonly EnqueueAnswer[]> {
-    return this.#with("enqueue", options, async (connections) => {
+    return this.#calls.with("enqueue", options, async (connections) => {
       const sql = await callersTransaction(tx, this.#texts);
       if (jobs.length === 0) return [];
       // In the caller's transaction too: a pool with one connection has no other to spare.
@@ -190,20 +185,20 @@ export class PostgresStore implements Store {
   }
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
-    return this.#with("claim", options, (connections, call) =>
+    return this.#calls.with("claim", options, (connections, call) =>
       claim(connections, call, request, this.#memory),
     );
   }
 
   renew(fences: readonly Fence[], options: CallOptions): Promise<readonly (Renewed | Refusal | Busy)[]> {
-    return this.#with("renew", options, (connections, call) => renew(connections.on(call), fences));
+    return this.#calls.with("renew", options, (connections, call) => renew(connections.on(call), fences));
   }
 
   async settle(
     settlements: readonly Settlement[],
     options: CallOptions,
   ): Promise<readonly (SettledAnswer | Refusal | Busy)[]> {
-    const { answers, madeDue } = await this.#with("settle", options, async (connections, call) => {
+    const { answers, madeDue } = await this.#calls.with("settle", options, async (connections, call) => {
       const batch = await settle(connections, call, settlements);
       if (batch.wasAwaited) await this.#afterEnds(connections, call);
       return batch;
@@ -217,7 +212,7 @@ export class PostgresStore implements Store {
     body: (tx: Tx) => Promise<string | null>,
     options: CallOptions,
   ): Promise<void> {
-    await this.#with("complete", options, async (connections, call) => {
+    await this.#calls.with("complete", options, async (connections, call) => {
       const { isAwaited } = await completeWith(connections, call, fence, body);
       if (isAwaited) await this.#afterEnds(connections, call);
     });
@@ -225,11 +220,11 @@ export class PostgresStore implements Store {
   }
 
   write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly RunWriteAnswer[]> {
-    return this.#with("write", options, (connections, call) => write(connections, call, writes));
+    return this.#calls.with("write", options, (connections, call) => write(connections, call, writes));
   }
 
   outcome(fence: Fence, options: CallOptions): Promise<FenceOutcome> {
-    return this.#with("outcome", options, async (connections, call) => {
+    return this.#calls.with("outcome", options, async (connections, call) => {
       const found = await connections.transaction(call, (sql) => outcomeOf(sql, fence));
       if (found.outcome === "settled") await connections.waitForStandby(call);
       return found;
@@ -237,10 +232,10 @@ export class PostgresStore implements Store {
   }
 
   async heal(fence: Fence, mark: Generation, options: CallOptions): Promise<HealAnswer | Refusal | Busy> {
-    const answer = await this.#transaction("heal", options, (sql) => heal(sql, fence, mark));
+    const answer = await this.#calls.transaction("heal", options, (sql) => heal(sql, fence, mark));
     this.#dueNow();
     if (answer !== undefined) return answer;
-    const explained = await this.#with("heal", options, (connections, call) =>
+    const explained = await this.#calls.with("heal", options, (connections, call) =>
       explain(connections.on(call), [{ fence, operation: "heal" }], "heal"),
     );
     return explained[0] as Refusal | Busy;
@@ -267,7 +262,7 @@ export class PostgresStore implements Store {
     resolution: StepResolution,
     options: CallOptions,
   ): Promise<StepResolved> {
-    return this.#transaction("resolve step", options, (sql) => resolveStep(sql, id, step, resolution));
+    return this.#calls.transaction("resolve step", options, (sql) => resolveStep(sql, id, step, resolution));
   }
 
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
@@ -275,14 +270,14 @@ export class PostgresStore implements Store {
   }
 
   prune(ages: Ages, limit: number, options: CallOptions): Promise<number> {
-    return this.#with("prune", options, (connections, call) =>
+    return this.#calls.with("prune", options, (connections, call) =>
       this.#pruner.run(connections.on(call), ages, limit),
     );
   }
 
   async acquire(request: AcquireRequest, options: CallOptions): Promise<AcquireAnswer> {
     for (;;) {
-      const answer = await this.#transaction("acquire", options, (sql) => acquire(sql, request));
+      const answer = await this.#calls.transaction("acquire", options, (sql) => acquire(sql, request));
       if (answer !== undefined) return answer;
     }
   }
@@ -291,7 +286,9 @@ export class PostgresStore implements Store {
     fences: readonly NamedFence[],
     options: CallOptions,
   ): Promise<readonly (Renewed | NamedLeaseRefusal | Busy)[]> {
-    return this.#with("renew", options, (connections, call) => renewLeases(connections.on(call), fences));
+    return this.#calls.with("renew", options, (connections, call) =>
+      renewLeases(connections.on(call), fences),
+    );
   }
 
   async release(
@@ -301,7 +298,7 @@ export class PostgresStore implements Store {
     if (fences.length === 0) return [];
     const released = await this.#makingDue("release", options, (sql) => release(sql, fences));
     const refused = fences.filter((fence) => !released.has(fence));
-    const explained = await this.#with("release", options, (connections, call) =>
+    const explained = await this.#calls.with("release", options, (connections, call) =>
       explainNamed(connections.on(call), refused, "release"),
     );
     return fences.map((fence) =>
@@ -318,7 +315,7 @@ export class PostgresStore implements Store {
   ): Promise<HealLeaseAnswer | NamedLeaseRefusal | Busy> {
     const answer = await this.#makingDue("heal", options, (sql) => healLease(sql, fence, mark));
     if (answer !== undefined) return answer;
-    const explained = await this.#with("heal", options, (connections, call) =>
+    const explained = await this.#calls.with("heal", options, (connections, call) =>
       explainNamed(connections.on(call), [fence], "heal"),
     );
     return explained[0] as NamedLeaseRefusal | Busy;
@@ -328,15 +325,15 @@ export class PostgresStore implements Store {
     name: string,
     options: CallOptions,
   ): Promise<{ readonly outcome: "applied" | "conflict" | "gone" }> {
-    return this.#transaction("delete lease", options, (sql) => deleteLease(sql, name));
+    return this.#calls.transaction("delete lease", options, (sql) => deleteLease(sql, name));
   }
 
   getLease(name: string, options: CallOptions): Promise<NamedLease | undefined> {
-    return this.#read("get lease", options, (sql) => findLease(sql, name));
+    return this.#calls.read("get lease", options, (sql) => findLease(sql, name));
   }
 
   get(ids: readonly JobId[], options: CallOptions): Promise<readonly (JobRecord | undefined)[]> {
-    return this.#read("get", options, (sql) => getJobs(sql, ids));
+    return this.#calls.read("get", options, (sql) => getJobs(sql, ids));
   }
 
   list(
@@ -344,23 +341,23 @@ export class PostgresStore implements Store {
     page: { readonly limit: number; readonly before?: number },
     options: CallOptions,
   ): Promise<Page> {
-    return this.#read("list", options, (sql) => listJobs(sql, filter, page));
+    return this.#calls.read("list", options, (sql) => listJobs(sql, filter, page));
   }
 
   counts(options: CallOptions): Promise<readonly QueueCounts[]> {
-    return this.#read("counts", options, countQueues);
+    return this.#calls.read("counts", options, countQueues);
   }
 
   steps(id: JobId, run: number | "present", options: CallOptions): Promise<readonly StepRecord[]> {
-    return this.#read("steps", options, (sql) => readSteps(sql, id, run));
+    return this.#calls.read("steps", options, (sql) => readSteps(sql, id, run));
   }
 
   journal(line: string, options: CallOptions): Promise<readonly JournalEntry[]> {
-    return this.#read("journal", options, (sql) => readJournal(sql, line as Line));
+    return this.#calls.read("journal", options, (sql) => readJournal(sql, line as Line));
   }
 
   async nowMs(options: CallOptions): Promise<number> {
-    return (await this.#read("now", options, readMoment)).nowMs;
+    return (await this.#calls.read("now", options, readMoment)).nowMs;
   }
 
   async pause(queue: string, paused: boolean, options: CallOptions): Promise<void> {
@@ -372,17 +369,17 @@ export class PostgresStore implements Store {
   }
 
   raiseFloor(options: CallOptions): Promise<{ readonly epoch: number }> {
-    return this.#transaction("raise floor", options, (sql) => raiseFloor(sql, "always"));
+    return this.#calls.transaction("raise floor", options, (sql) => raiseFloor(sql, "always"));
   }
 
   /** Looks at the database without migrating it. */
   async pendingMigrations(): Promise<readonly Migration[]> {
-    return this.#migrator(await this.#pool()).pending();
+    return this.#calls.migrator(await this.#calls.pool()).pending();
   }
 
   readonly order: Order = {
-    waits: (id, options) => this.#read("waits", options, (sql) => readWaits(sql, id)),
-    batch: (name, options) => this.#read("batch", options, (sql) => readBatch(sql, name)),
+    waits: (id, options) => this.#calls.read("waits", options, (sql) => readWaits(sql, id)),
+    batch: (name, options) => this.#calls.read("batch", options, (sql) => readBatch(sql, name)),
   };
 
   /** What a sweep would do for batches and for those who wait, at once; what fails here is left to it. */
@@ -395,106 +392,14 @@ export class PostgresStore implements Store {
     return this.#bell.listen(onWake);
   }
 
-  // --- how calls are made -----------------------------------------------------------------------------------------
-
-  #pool(): Promise<Connections> {
-    if (this.#closed) return Promise.reject(new ClosedError("The store"));
-    this.#connections ??= openPool(this.#options, this.#name).then(
-      (pool) =>
-        new Connections(pool, this.#texts, this.#world, this.description, this.#options.pool === undefined),
-      (error: unknown) => {
-        this.#connections = undefined;
-        throw error;
-      },
-    );
-    return this.#connections;
-  }
-
-  #migrator(connections: Connections): Migrator {
-    return new Migrator(connections, this.#schema, this.description, this.#world);
-  }
-
-  #opened(): Promise<Connections> {
-    if (this.#closed) return Promise.reject(new ClosedError("The store"));
-    this.#opening ??= this.#open().catch((error: unknown) => {
-      this.#opening = undefined; // the next call tries again: what was wrong may have been put right
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  async #open(): Promise<Connections> {
-    const connections = await this.#pool();
-    const migrator = this.#migrator(connections);
-    const found = await migrator.bringUpToDate(this.#options.migrate !== false);
-    if (found > migrator.newest) this.#warn(newerSchema(this.description, found, migrator.newest));
-    return connections;
-  }
-
-  /** Opens if need be, within the call's own deadline. */
-  async #begin(operation: string, { timeoutMs }: CallOptions, writes = true): Promise<[Connections, Call]> {
-    const beganMs = this.#world.clock.monotonicMs();
-    const connections = await new Promise<Connections>((resolve, reject) => {
-      const late = (): void => reject(new StoreBusyError(operation, timeoutMs));
-      const timer = this.#world.timers.after(timeoutMs, late);
-      this.#opened()
-        .then(resolve, reject)
-        .finally(() => timer.cancel());
-    });
-    const leftMs = timeoutMs - (this.#world.clock.monotonicMs() - beganMs);
-    return [connections, connections.call(operation, leftMs, writes)];
-  }
-
-  /** Where the server turns out to be another one, the floor is raised first and the call made again. */
-  async #with<T>(
-    operation: string,
-    options: CallOptions,
-    fn: (connections: Connections, call: Call) => Promise<T>,
-  ): Promise<T> {
-    const [connections, call] = await this.#begin(operation, options);
-    try {
-      return await fn(connections, call);
-    } catch (error) {
-      if (!(error instanceof HistoryChanged)) throw await this.#typed(connections, error);
-      await connections.transaction(call, (sql) => raiseFloor(sql, "if history changed"));
-      return fn(connections, call);
-    }
-  }
-
-  /** Statements that name what is not there: a migration may have shut this version out while it ran. */
-  async #typed(connections: Connections, error: unknown): Promise<unknown> {
-    if (!namesWhatIsMissing(error)) return error;
-    return this.#migrator(connections)
-      .pending()
-      .then(
-        () => error,
-        (reason: unknown) => (reason instanceof SchemaVersionError ? reason : error),
-      );
-  }
-
-  #transaction<T>(
-    operation: string,
-    options: CallOptions,
-    fn: (sql: OpenTransaction) => Promise<T>,
-  ): Promise<T> {
-    return this.#with(operation, options, (connections, call) => connections.transaction(call, fn));
-  }
-
   async #makingDue<T>(
     operation: string,
     options: CallOptions,
     fn: (sql: OpenTransaction) => Promise<T>,
   ): Promise<T> {
-    const answer = await this.#transaction(operation, options, fn);
+    const answer = await this.#calls.transaction(operation, options, fn);
     this.#dueNow();
     return answer;
-  }
-
-  async #read<T>(operation: string, options: CallOptions, fn: (sql: Sql) => Promise<T>): Promise<T> {
-    const [connections, call] = await this.#begin(operation, options, false);
-    return fn(connections.on(call)).catch(async (error: unknown) => {
-      throw await this.#typed(connections, error);
-    });
   }
 
   // --- wake-ups ---------------------------------------------------------------------------------------------------
@@ -503,39 +408,5 @@ export class PostgresStore implements Store {
   #dueNow(isTold = false): void {
     this.#hints.forget();
     if (!this.#closed) this.#bell.ring(isTold);
-  }
-
-  #makeBell(): Bell {
-    const { channel: name, payload: mine } = this.#channel;
-    const notify = async (payload: string): Promise<void> => {
-      const [connections, call] = await this.#begin("wake", { timeoutMs: 5_000 }, false);
-      await connections.on(call).rows("wake", [name, payload]);
-    };
-    const serverProcess = async (): Promise<number> => {
-      const [connections, call] = await this.#begin("look at the connection", { timeoutMs: 5_000 }, false);
-      const [row] = await connections.on(call).rows<{ pid: number }>("server process");
-      return row?.pid ?? 0;
-    };
-    const listen = (onWake: () => void): Channel | undefined =>
-      this.#options.listen === false || this.#isDeaf
-        ? undefined
-        : new Channel({
-            name,
-            world: this.#world,
-            connect: () => listeningConnection(this.#options),
-            notify,
-            serverProcess,
-            onWake: (payload) => {
-              if (payload === mine) return; // whoever sleeps here was woken by hand
-              this.#hints.forget();
-              onWake();
-            },
-            onUseless: () => {
-              if (this.#isDeaf) return;
-              this.#isDeaf = true;
-              this.#warn(noNotifications(this.description));
-            },
-          });
-    return new Bell({ world: this.#world, notify: () => notify(mine), listen });
   }
 }
