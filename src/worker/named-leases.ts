@@ -15,6 +15,7 @@ import type { Refusal } from "../protocol/outcome.ts";
 import { checkLeaseMs, type Instant } from "../protocol/trust.ts";
 import type { Store } from "../stores/store.ts";
 import { acquired } from "./acquire.ts";
+import { giveUp } from "./give-up.ts";
 import { refusedMark, tellHealed, tellTooHigh } from "./healing.ts";
 import { HeldLease, type LeaseHolder } from "./held-lease.ts";
 import { LeaseView } from "./lease-view.ts";
@@ -34,8 +35,6 @@ export interface WithLeaseOptions {
   readonly renewer?: "thread" | "inline";
 }
 
-const RELEASE_TRIES = 5;
-const RELEASE_AGAIN_MS = 50;
 const CLOSE_WITHIN_MS = 2_000;
 
 /** The named leases that this process holds for `withLease`: renewed together, looked at by one ticker. */
@@ -129,26 +128,17 @@ export class NamedLeases {
     return renewer;
   }
 
-  /**
-   * Gives the lease up, lifted to the mark that a destination refused it by (D6). Failing that it lapses: what `fn`
-   * returned is not held up by it.
-   */
-  async #release(fence: NamedFence, mark: Generation | undefined): Promise<void> {
+  /** Gives the lease up, lifted to the mark that a destination refused it by (D6). */
+  #release(fence: NamedFence, mark: Generation | undefined): Promise<void> {
     let lift = mark;
-    for (let tries = 0; tries < RELEASE_TRIES; tries++) {
-      try {
-        if (lift !== undefined) {
-          if (await this.#heal(fence, lift)) return;
-          lift = undefined;
-        }
-        const [answer] = await this.#store.release([fence], { timeoutMs: this.#timeoutMs });
-        if (answer?.outcome !== "busy") return;
-      } catch (error) {
-        const message = `the lease ${JSON.stringify(fence.name)} could not be released yet; it lapses by itself`;
-        this.#log({ level: "warning", kind: "release_failed", message, error });
+    return giveUp(this.#world, this.#log, `the lease ${JSON.stringify(fence.name)}`, async () => {
+      if (lift !== undefined) {
+        if (await this.#heal(fence, lift)) return true;
+        lift = undefined;
       }
-      await this.#world.timers.sleep(RELEASE_AGAIN_MS * (1 + this.#world.random.next()));
-    }
+      const [answer] = await this.#store.release([fence], { timeoutMs: this.#timeoutMs });
+      return answer?.outcome !== "busy";
+    });
   }
 
   /** @returns whether the lease needs no release any more; false when the mark is for a person to look at */

@@ -4,6 +4,7 @@ import { leaseLine } from "../protocol/identity.ts";
 import type { Slot } from "../protocol/limit.ts";
 import type { Instant } from "../protocol/trust.ts";
 import type { Store } from "../stores/store.ts";
+import { giveUp } from "./give-up.ts";
 import { HeldLease, type LeaseHolder } from "./held-lease.ts";
 import { openRenewer } from "./open-renewer.ts";
 import type { Renewer } from "./renewer.ts";
@@ -87,17 +88,14 @@ export class QueueSlots {
     await this.#renewer?.close();
   }
 
-  async #giveUp(slots: readonly Slot[]): Promise<void> {
-    const { store, callTimeoutMs, log } = this.#needs;
-    if (slots.length === 0) return;
-    try {
-      const answers = await store.release(slots, { timeoutMs: callTimeoutMs });
-      const busy = slots.filter((_, n) => answers[n]?.outcome === "busy");
-      if (busy.length > 0) await this.#giveUp(busy);
-    } catch (error) {
-      const message = `${slots.length} slots of limited queues could not be given up; they lapse by themselves`;
-      log({ level: "warning", kind: "slot_not_released", message, error });
-    }
+  #giveUp(slots: readonly Slot[]): Promise<void> {
+    const { world, store, callTimeoutMs: timeoutMs, log } = this.#needs;
+    let left = slots;
+    return giveUp(world, log, "the slot of a limited queue", async () => {
+      const answers = await store.release(left, { timeoutMs });
+      left = left.filter((_, n) => answers[n]?.outcome === "busy");
+      return left.length === 0;
+    });
   }
 
   #open(): Renewer {

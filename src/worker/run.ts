@@ -1,6 +1,5 @@
 import type { JobDefinition } from "../client/define-job.ts";
 import { parsed } from "../client/schema.ts";
-import type { World } from "../clock/world.ts";
 import { type EndOfTrust, LeaseEndedError } from "../errors.ts";
 import type { Fence, Generation } from "../protocol/identity.ts";
 import type { JobState } from "../protocol/job.ts";
@@ -8,9 +7,8 @@ import type { Refusal } from "../protocol/outcome.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
 import type { StepChange, StepRecord } from "../protocol/step.ts";
 import type { Instant } from "../protocol/trust.ts";
-import type { ClaimedJob, Store, Tx } from "../stores/store.ts";
+import type { ClaimedJob, Tx } from "../stores/store.ts";
 import { completeRun } from "./complete.ts";
-import type { Emitter } from "./emitter.ts";
 import type { RunRef, WorkerEvents } from "./events.ts";
 import { refusedMark } from "./healing.ts";
 import { HeldLease, type LeaseHolder } from "./held-lease.ts";
@@ -20,41 +18,9 @@ import { readSteps } from "./read-steps.ts";
 import { resultJson } from "./result-json.ts";
 import { type ContextRun, RunContext } from "./run-context.ts";
 import { endOfTrust, failureOf, type RunEnd, tellEnd } from "./run-end.ts";
-import type { RunWriter } from "./run-writer.ts";
-import type { StepWriter } from "./step-writer.ts";
+import type { RunHost } from "./run-host.ts";
 import type { RunSteps, StepAnswer } from "./steps.ts";
 import { isFinal } from "./stored-error.ts";
-
-/** What all runs of a worker share. */
-export interface RunHost {
-  readonly world: World;
-  readonly store: Store;
-  readonly events: Emitter<WorkerEvents>;
-  readonly writer: RunWriter;
-  readonly steps: StepWriter;
-  readonly callTimeoutMs: number;
-  readonly maxResultBytes: number;
-  /** After its signal a handler has so long before it is `stuck`. */
-  readonly graceMs: number;
-  /** Undefined where no job has a module, or none can be isolated. */
-  readonly processes: ProcessPool | undefined;
-  /** The handler has ended, so its place is free. */
-  handlerEnded(run: Run): void;
-  /** The run's outcome is to be handed to the store. */
-  settle(run: Run): void;
-  /** The handler ignores its signal (W4). */
-  stuck(run: Run, reason: EndOfTrust, runningMs: number): void;
-  /** The process of an isolated handler that ignored its signal is gone (W4). */
-  terminated(run: Run, reason: EndOfTrust, pid: number, runningMs: number): void;
-  /** The run has come to its end, whichever: nothing of it is renewed or waited for any more. */
-  done(run: Run, how: RunEnd): void;
-  /** Its lease is to be renewed no longer. */
-  drop(lease: HeldLease): void;
-  /** It is not to be renewed after that moment of the monotonic clock. */
-  limit(lease: HeldLease, untilMs: number): void;
-  /** Brings what a renewer thread has achieved into the lease. */
-  refresh(lease: HeldLease): void;
-}
 
 export type ReleaseReason = WorkerEvents["released"]["why"];
 

@@ -21,9 +21,9 @@ const report = defineJob({ name: "report", run: () => "all have ended" });
 /** On PostgreSQL, where each completion waits for a disk, so many only when `LEASEHOLD_DIAMOND` asks for it. */
 const JOBS = 10_000;
 const JOBS_ON_POSTGRES = Number(process.env["LEASEHOLD_DIAMOND"] ?? 3_000);
-/** Each of so many workers is killed after so many jobs; the last one is left to finish. */
+/** So many workers are killed, each after this share of the jobs: fewer than the one beside it leaves to it. */
 const KILLED = 1;
-const JOBS_BEFORE = 800;
+const SHARE_BEFORE = 0.08;
 
 function worker(address: string): Child {
   const file = fileURLToPath(new URL("processes/orderly.js", import.meta.url));
@@ -58,8 +58,9 @@ async function diamondEnds(store: Store, address: string, size = JOBS): Promise<
   expect((await leasehold.get(bottom))?.blockedBy).toBe(size - 2);
   expect(await leasehold.batch("diamond")).toMatchObject({ total: size, completed: 0 });
 
-  for (let n = 0; n < KILLED; n += 1) await killAfter(worker(address), JOBS_BEFORE);
-  const doomed = killAfter(worker(address), JOBS_BEFORE);
+  const before = Math.floor(size * SHARE_BEFORE);
+  for (let n = 0; n < KILLED; n += 1) await killAfter(worker(address), before);
+  const doomed = killAfter(worker(address), before);
   worker(address);
   await doomed;
   await leasehold.result(bottom);
