@@ -1,7 +1,7 @@
 /** A verdict for people: the numbers, what broke with its surroundings, and how to play it again. */
 
 import type { Counts } from "./checker/counts.ts";
-import { type Finding, INVARIANTS, type Invariant, type Verdict } from "./checker/verdict.ts";
+import { type Finding, INVARIANTS, type Invariant, type Measures, type Verdict } from "./checker/verdict.ts";
 import type { RunRecord } from "./record.ts";
 
 export function reportOf(record: RunRecord, verdict: Verdict): string {
@@ -16,6 +16,7 @@ export function reportOf(record: RunRecord, verdict: Verdict): string {
   return [
     `${head.join("  ")}  lease ${leaseMs} ms  poll ${pollMs} ms  ${seconds.toFixed(1)} s`,
     ...(verdict.counts === undefined ? [] : numbers(verdict.counts, record)),
+    ...(verdict.measures === undefined ? [] : measured(verdict.measures, verdict.findings)),
     ...(verdict.counts === undefined ? [] : [summary(verdict, verdict.counts)]),
     ...verdict.findings.filter(({ status }) => status === "not judged").map(notJudged),
     ...skipped.map((what) => `SKIPPED   ${what}`),
@@ -51,7 +52,22 @@ function numbers(counts: Counts, { leaseMs }: RunRecord): string[] {
   ];
 }
 
-export function spread(values: readonly number[]): string {
+function measured(
+  { overlapsMs, stopsMs, frozenInTheGap, losses }: Measures,
+  findings: readonly Finding[],
+): string[] {
+  const count = (invariant: Invariant): number =>
+    findings.find((one) => one.invariant === invariant)?.count ?? 0;
+  const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+  const total = overlapsMs.reduce((sum, ms) => sum + ms, 0);
+  return [
+    `overlaps  ${overlapsMs.length}, total ${seconds(total)}, longest ${seconds(overlapsMs.at(-1) ?? 0)}, unexplained ${count("I17")}`,
+    `stop      abort after loss ${spread(stopsMs)} ms   effects after own deadline ${count("I10")} (+${frozenInTheGap} frozen in the gap)`,
+    ...(losses === 0 ? [] : [`losses    ${losses} acknowledged calls, as an asynchronous failover may`]),
+  ];
+}
+
+function spread(values: readonly number[]): string {
   const at = (share: number): string =>
     values.length === 0
       ? "-"

@@ -4,7 +4,7 @@
  */
 
 import type { Operation } from "../../../../src/protocol/invariants.ts";
-import { answerOf, type Call, fenceKey, told } from "./calls.ts";
+import { answerOf, type Call, fenceKey, jobGenerationOf, told } from "./calls.ts";
 import { fencedDecisions } from "./effects.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
 import { mayBeLost } from "./losses.ts";
@@ -64,7 +64,11 @@ function judgeClaims(evidence: Evidence): Broken[] {
     }
     for (const reply of call.replies) {
       if (reply.job === undefined || told(reply) !== "yes") continue;
-      const key = fenceKey({ ...reply, owner: reply.owner ?? call.invoke.owner ?? null });
+      const key = fenceKey({
+        job: reply.job,
+        owner: reply.owner ?? call.invoke.owner ?? null,
+        generation: jobGenerationOf(reply),
+      });
       toldOf.add(key);
       const row = rows.get(key);
       const where = { job: reply.job, atMs: reply.atMs };

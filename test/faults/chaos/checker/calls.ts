@@ -59,3 +59,9 @@ export function fenceKey(of: {
 }): string {
   return `${of.job ?? of.jobId} ${of.owner} ${of.generation}`;
 }
+
+/** With a resource a claim's token is of the resource's line. */
+export function jobGenerationOf({ generation = 0, detail }: HistoryEvent): number {
+  const own = detail?.["jobGeneration"];
+  return typeof own === "number" ? own : generation;
+}

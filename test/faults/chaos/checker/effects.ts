@@ -40,9 +40,22 @@ function judgeGroups(
   return broken;
 }
 
+/**
+ * A duplicate raises the mark, but it may be logged a moment after it was answered, behind what a higher token has done
+ * meanwhile: such a one says nothing about the order.
+ */
+function withoutBelated(entries: readonly DestinationEntry[]): DestinationEntry[] {
+  let mark = 0;
+  return entries.filter(({ decision, generation }) => {
+    if (decision === "stale" || (decision === "duplicate" && generation < mark)) return false;
+    mark = Math.max(mark, generation);
+    return true;
+  });
+}
+
 export function fenceMonotone(evidence: Evidence): Broken[] {
   const lines = groupBy(fencedDecisions(evidence), ({ destination, line }) => `${destination} ${line}`);
-  return judgeGroups(lines, (entries) => i7FenceMonotone(entries.map(decisionOf)));
+  return judgeGroups(lines, (entries) => i7FenceMonotone(withoutBelated(entries).map(decisionOf)));
 }
 
 export function appliedOnce(evidence: Evidence): Broken[] {

@@ -60,8 +60,17 @@ export function evidenceOf(record: RunRecord): Evidence {
     faults,
     lives,
     runs: runsOf(history, lives),
-    time: StoreTime.of(record.wallAheadMs, record.store, calls, faults, rowMs),
+    time: StoreTime.of(record.wallAheadMs ?? wallAheadMs(history), record.store, calls, faults, rowMs),
   };
+}
+
+/** From a note in which somebody has read both clocks. */
+function wallAheadMs(history: readonly HistoryEvent[]): number | undefined {
+  for (const { kind, atMs, detail } of history) {
+    const wallMs = detail?.["wallMs"];
+    if (kind === "note" && typeof wallMs === "number") return wallMs - atMs;
+  }
+  return undefined;
 }
 
 /** When the rows were written of which there is but one for each call: ends and enqueues. */

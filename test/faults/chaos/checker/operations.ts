@@ -10,9 +10,9 @@ import type { AuditEntry } from "../record.ts";
 export function transitionOf(
   before: JobRecord | undefined,
   after: JobRecord | undefined,
-  entry: Pick<AuditEntry, "storeMs" | "epoch" | "deletedGeneration">,
+  entry: Pick<AuditEntry, "was" | "is" | "storeMs" | "epoch" | "deletedGeneration">,
 ): Transition {
-  const operation = operationOf(before, after);
+  const operation = operationOf(before, after, entry);
   const fence = fenceOf(operation, before, after);
   return {
     operation,
@@ -27,7 +27,11 @@ export function transitionOf(
   };
 }
 
-function operationOf(before: JobRecord | undefined, after: JobRecord | undefined): Operation {
+function operationOf(
+  before: JobRecord | undefined,
+  after: JobRecord | undefined,
+  entry: Pick<AuditEntry, "was" | "is">,
+): Operation {
   if (after === undefined) return "delete";
   if (before === undefined || (isEnded(before) && !isEnded(after))) {
     return after.raisedBy === "retry" ? "retry" : "enqueue";
@@ -42,7 +46,7 @@ function operationOf(before: JobRecord | undefined, after: JobRecord | undefined
   if (after.owner !== null && isTaken(before, after)) return "claim";
   // Given up without a word: an end that its owner never signed, which I5 refuses.
   if (after.owner === null && before.owner !== null) return "release";
-  return after.owner === null ? whileNobodys(before, after) : whileLeased(before, after);
+  return after.owner === null ? whileNobodys(before, after) : whileLeased(before, after, entry);
 }
 
 function isTaken(before: JobRecord, after: JobRecord): boolean {
@@ -71,13 +75,17 @@ function whileNobodys(before: JobRecord, after: JobRecord): Operation {
   return "write";
 }
 
-function whileLeased(before: JobRecord, after: JobRecord): Operation {
+function whileLeased(before: JobRecord, after: JobRecord, entry: Pick<AuditEntry, "was" | "is">): Operation {
   const wasUntilMs = before.leaseUntilMs ?? 0;
   const untilMs = after.leaseUntilMs ?? 0;
   if (untilMs < wasUntilMs) return "rebase";
   if (after.cancelRequested && !before.cancelRequested) return "cancel";
-  const isWrite = after.progress !== before.progress || after.error !== before.error;
-  return isWrite && untilMs === wasUntilMs ? "write" : "renew";
+  // A renewal within the millisecond of the last changes nothing; a sweep changes which index the row stands in.
+  return untilMs > wasUntilMs || isSame(entry) ? "renew" : "write";
+}
+
+function isSame({ was, is }: Pick<AuditEntry, "was" | "is">): boolean {
+  return was !== null && is !== null && Object.keys(is).every((column) => was[column] === is[column]);
 }
 
 function fenceOf(
@@ -110,18 +118,22 @@ function leaseOf(job: JobRecord): NamedLease | undefined {
   };
 }
 
+/** SQLite makes whole ms of a fraction by cutting off, the stores by rounding. */
+const ROUNDING_MS = 1;
+
 /**
  * The time that the statement went by. The trigger reads the clock after the statement did, so the row's own time is
  * nearer; but a time that lies ahead of the trigger's is not the store's.
  */
 function nowOf(operation: Operation, after: JobRecord | undefined, storeMs: number): number {
-  const rowMs =
-    operation === "claim"
-      ? after?.claimedAtMs
-      : operation === "expire"
-        ? after?.finishedAtMs
-        : operation === "renew" || operation === "rebase"
-          ? (after?.leaseUntilMs ?? 0) - (after?.leaseMs ?? 0)
-          : storeMs;
-  return Math.min(rowMs ?? storeMs, storeMs);
+  if (operation === "promote") return storeMs + ROUNDING_MS;
+  const rowMs = rowTimeOf(operation, after) ?? storeMs;
+  return rowMs <= storeMs + ROUNDING_MS ? rowMs : storeMs;
+}
+
+function rowTimeOf(operation: Operation, after: JobRecord | undefined): number | null | undefined {
+  if (operation === "claim") return after?.claimedAtMs;
+  if (operation === "expire") return after?.finishedAtMs;
+  if (operation !== "renew" && operation !== "rebase") return undefined;
+  return (after?.leaseUntilMs ?? 0) - (after?.leaseMs ?? 0);
 }

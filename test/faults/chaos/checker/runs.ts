@@ -5,6 +5,8 @@ import { type Life, lifeKey } from "./lives.ts";
 
 export interface Run {
   readonly job: string;
+  /** The token that its effects carry. */
+  readonly line: string;
   readonly generation: number;
   readonly owner: string | undefined;
   readonly process: string;
@@ -21,12 +23,12 @@ export function runsOf(history: readonly HistoryEvent[], lives: ReadonlyMap<stri
   const open = new Map<string, (typeof runs)[number]>();
   for (const event of history) {
     if (event.kind !== "note" || event.job === undefined || event.generation === undefined) continue;
-    const { job, generation, owner, process, incarnation, atMs } = event;
+    const { job, line = `job:${job}`, generation, owner, process, incarnation, atMs } = event;
     const key = `${lifeKey(event)} ${job} ${generation}`;
     if (event.op === "handler began") {
       // The last line of a life may be its beginning: what follows is cut off with the process.
       const endedMs = Math.max(lives.get(lifeKey(event))?.toMs ?? atMs, atMs);
-      const run = { job, generation, owner, process, incarnation, beganMs: atMs, endedMs };
+      const run = { job, line, generation, owner, process, incarnation, beganMs: atMs, endedMs };
       const whole = { ...run, abortedMs: undefined, reason: undefined };
       runs.push(whole);
       open.set(key, whole);

@@ -63,6 +63,16 @@ export interface Floor {
   readonly seen: number;
 }
 
+/** What judging has measured on the way, ms, in order. */
+export interface Measures {
+  readonly overlapsMs: readonly number[];
+  /** From a loss to the signal. */
+  readonly stopsMs: readonly number[];
+  readonly frozenInTheGap: number;
+  /** What was acknowledged and lost, as an asynchronous failover may. */
+  readonly losses: number;
+}
+
 export interface Verdict {
   readonly result: "pass" | "broken" | "void" | "harness error";
   /** What is wrong with the record itself: then nothing was judged. */
@@ -70,6 +80,7 @@ export interface Verdict {
   readonly findings: readonly Finding[];
   readonly floors: readonly Floor[];
   readonly counts: Counts | undefined;
+  readonly measures: Measures | undefined;
   readonly tookMs: number;
 }
 
