@@ -33,10 +33,29 @@ export interface HistoryEvent {
   readonly destination?: string;
   /** Of a settle: "complete", "fail", "release"; of its answer: "applied", "already", "stale", "gone", "busy". */
   readonly outcome?: string;
-  /** Of a nemesis: which process it befalls. */
+  /** Of a nemesis: which process it befalls; "store", "destination"; none: all of them. */
   readonly target?: string;
-  /** Whatever else helps who reads it: error, reason, durations in ms. */
+  /**
+   * Whatever else helps who reads it: error, reason, durations in ms. What is judged: of "loop delay" `maxMs`; of "exit" see
+   * `ExitDetail`; of a call `parameters`, the values that were sent to the store; of a claim's answer
+   * `jobGeneration`, where the token is of a resource's line; of any note `wallMs`, the machine's clock; of the nemesis `offsetMs` (clock), `aimed`,
+   * and of a failover `mode` ("async" or "sync"), `lostAfterMs` (monotonic: what was acknowledged before is on the standby)
+   * and `waitsCancelled`.
+   */
   readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** What a process tells of itself at its end, in the `detail` of its "exit". */
+export interface ExitDetail {
+  /** 0 unless it failed. */
+  readonly code?: number;
+  /** What is open after everything was closed, by kind, and what was open before anything began: timers, sockets, listeners, pool clients. */
+  readonly handles?: Readonly<Record<string, number>>;
+  readonly handlesAtStart?: Readonly<Record<string, number>>;
+  readonly rssMb?: number;
+  readonly rssAtStartMb?: number;
+  /** How many jobs it has run between the two. */
+  readonly jobs?: number;
 }
 
 /** One change of a live job's row, or a job's arrival in the history, in the store's serial order. */
@@ -54,6 +73,8 @@ export interface AuditEntry {
   readonly epoch: number;
   /** PostgreSQL: the timeline; SQLite: 0. */
   readonly timeline: number;
+  /** The other half of the floor, where the workload deletes jobs. */
+  readonly deletedGeneration?: number;
 }
 
 /** What a destination decided about one effect, in the destination's own order. */
@@ -71,6 +92,16 @@ export interface DestinationEntry {
   readonly owner: string;
   /** What was answered: a duplicate's are the first one's bytes. */
   readonly answer: string;
+}
+
+/** A schedule of the workload; all jobs named `jobName` are its slots'. */
+export interface ScheduleOfRun {
+  readonly name: string;
+  readonly jobName: string;
+  readonly timing: { readonly cron: string; readonly zone: string } | { readonly everyMs: number };
+  /** Store time, ms: slots after the first and up to the second are due. */
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 /** Everything the checker and the report are made of; kept as files in one folder a run. */
@@ -94,4 +125,13 @@ export interface RunRecord {
   readonly nemeses: readonly string[];
   /** Parts that could not run here, with the reason; not passed. */
   readonly skipped: readonly string[];
+  /** The machine's wall clock less CLOCK_MONOTONIC, ms; without it the checker works it out from the answers. */
+  readonly wallAheadMs?: number;
+  /** What an old primary had committed and the promoted one has not; read from the old one after the failover. */
+  readonly lost?: readonly AuditEntry[];
+  readonly schedules?: readonly ScheduleOfRun[];
+  /** Floors of this plan where they differ from the list: a part of the whole cannot see everything. */
+  readonly floors?: Readonly<Record<string, number>>;
+  /** For the report's head: "commit 1a2b3c4  node 20.20.2  pg 15.18". */
+  readonly versions?: string;
 }

@@ -1,0 +1,78 @@
+/** Until when each run could trust its lease, by its own clock and from what it had been told (T2). */
+
+import { answerOf, fenceKey, jobGenerationOf, told } from "./calls.ts";
+import type { Evidence } from "./evidence.ts";
+
+/** An answer of yes, which lets its owner trust from when it had asked. */
+export interface Grant {
+  readonly askedMs: number;
+  readonly toldMs: number;
+  readonly untilMs: number;
+}
+
+export interface Trust {
+  /** By token: see `tokenKey`; in the order in which they were told. */
+  readonly grants: ReadonlyMap<string, readonly Grant[]>;
+  /** When the owner was told that the lease is not its own. */
+  readonly refusedMs: ReadonlyMap<string, number>;
+}
+
+export function tokenKey(of: {
+  readonly job?: string;
+  readonly line?: string;
+  readonly generation?: number;
+  readonly owner?: string | undefined;
+}): string {
+  return `${of.line ?? `job:${of.job}`} ${of.generation} ${of.owner}`;
+}
+
+export function trustOf({ record, callsByOp }: Evidence): Trust {
+  const trustMs = record.leaseMs - record.marginMs;
+  const grants = new Map<string, Grant[]>();
+  const refusedMs = new Map<string, number>();
+  const tokens = new Map<string, string>();
+  const grant = (key: string, askedMs: number, toldMs: number): void => {
+    const list = grants.get(key);
+    const one = { askedMs, toldMs, untilMs: askedMs + trustMs };
+    if (list === undefined) grants.set(key, [one]);
+    else list.push(one);
+  };
+  for (const { invoke, replies } of callsByOp.get("claim") ?? []) {
+    for (const reply of replies) {
+      if (reply.job === undefined || told(reply) !== "yes") continue;
+      const owner = reply.owner ?? invoke.owner ?? null;
+      const token = tokenKey({ ...reply, owner: owner ?? undefined });
+      tokens.set(fenceKey({ job: reply.job, owner, generation: jobGenerationOf(reply) }), token);
+      grant(token, invoke.atMs, reply.atMs);
+    }
+  }
+  for (const call of callsByOp.get("renew") ?? []) {
+    const { told: answer, reply } = answerOf(call);
+    const key =
+      tokens.get(fenceKey(call.invoke)) ?? tokenKey({ ...call.invoke, line: `job:${call.invoke.job}` });
+    if (reply === undefined) continue;
+    if (answer === "yes") grant(key, call.invoke.atMs, reply.atMs);
+    else if (answer === "no" && (reply.outcome === "stale" || reply.outcome === "gone")) {
+      refusedMs.set(key, Math.min(reply.atMs, refusedMs.get(key) ?? Number.POSITIVE_INFINITY));
+    }
+  }
+  for (const list of grants.values()) list.sort((one, other) => one.toldMs - other.toldMs);
+  return { grants, refusedMs };
+}
+
+/** The latest end of trust that an owner knew of at `atMs`; undefined when it had been granted nothing. */
+export function trustedUntil(grants: readonly Grant[] | undefined, atMs: number): number | undefined {
+  const known = (grants ?? []).filter(({ toldMs }) => toldMs <= atMs).map(({ untilMs }) => untilMs);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+/** When trust ran out before the next answer came: that is final (T3). */
+export function ranOutMs(grants: readonly Grant[] | undefined): number | undefined {
+  if (grants === undefined || grants.length === 0) return undefined;
+  let untilMs = grants[0]!.untilMs;
+  for (const { toldMs, untilMs: next } of grants) {
+    if (toldMs > untilMs) return untilMs;
+    untilMs = Math.max(untilMs, next);
+  }
+  return untilMs;
+}
