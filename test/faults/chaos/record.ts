@@ -26,6 +26,10 @@ export interface HistoryEvent {
   readonly request?: number;
   readonly job?: string;
   readonly line?: string;
+  /**
+   * On `line`: claims, renewals, settlings and notes about runs are of the job's own fence; checks and effects carry the
+   * token, which is on a resource's line where the run has one, and the job's generation as `detail.jobGeneration`.
+   */
   readonly generation?: number;
   readonly owner?: string;
   /** Of an effect: (job, run, step) as the destination keys it. */
