@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { sqliteGuard } from "leasehold/destinations/sqlite";
 import { openDatabase, sqlite } from "leasehold/sqlite";
 import type { Ground } from "../ground.ts";
 import { SELECT_DECISIONS, TABLES } from "../processes/decisions.js";
@@ -15,7 +16,10 @@ export async function sqliteFile(folder: string): Promise<Ground> {
     description: "sqlite",
     store: { kind: "sqlite", path },
     open: () => sqlite({ path, synchronous: "normal", sweepMs: SETTINGS.sweepMs }),
-    prepare: async () => eyes.exec(TABLES.sqlite + auditTriggers(eyes)),
+    prepare: async () => {
+      eyes.exec(TABLES.sqlite + auditTriggers(eyes));
+      await sqliteGuard(eyes).migrate();
+    },
     audit: async () => readAudit(eyes) as AuditEntry[],
     decisions: async () => eyes.prepare(SELECT_DECISIONS).all() as unknown as DestinationEntry[],
     close: async () => eyes.close(),

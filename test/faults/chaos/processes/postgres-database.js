@@ -40,6 +40,7 @@ export async function postgresDatabase(connectionString, world) {
   return {
     guard,
     async admitted(lease, effect, sql, params, told) {
+      lease.assertTrusted?.();
       world.reached("before-effect-send");
       const answer = await transaction(async (client) => {
         /** @param {import("./decisions.js").Decision} decision */

@@ -7,8 +7,9 @@ import { sqlite } from "leasehold/sqlite";
 import { systemWorld } from "../../../../dist/clock/system.js";
 import { Effects } from "./effects.js";
 import { Faults } from "./faults.js";
-import { HistoryFile, monotonicMs } from "./history-file.js";
+import { HistoryFile } from "./history-file.js";
 import { chaosJobs, handler } from "./jobs.js";
+import { tellLoopDelays } from "./loop-delay.js";
 import { postgresDatabase } from "./postgres-database.js";
 import { recordedStore } from "./recorded-store.js";
 import { Runs } from "./runs.js";
@@ -33,9 +34,6 @@ import { sqliteDatabase } from "./sqlite-database.js";
  * }} WorkerOrders
  */
 
-const LOOK_EVERY_MS = 10;
-const TOLD_FROM_MS = 20;
-
 const orders = /** @type {WorkerOrders} */ (JSON.parse(process.argv[2] ?? "{}"));
 const { name, incarnation, histories, leaseMs, pollMs, sweepMs, concurrency } = orders;
 const history = new HistoryFile(histories, name, incarnation);
@@ -54,20 +52,34 @@ process.on("message", (/** @type {any} */ order) =>
 process.on("disconnect", () => process.exit());
 
 /** That of the real build, which to the compiler is another one than the sources'. @type {unknown} */
-const built = { ...systemWorld(), reached: faults.reached.bind(faults) };
-const world = /** @type {import("../../../../src/clock/world.ts").World} */ (built);
-const sending = Effects.sendingIn(world);
+const built = systemWorld();
+const world = Effects.worldWith(
+  /** @type {import("../../../../src/clock/world.ts").World} */ (built),
+  faults,
+);
+/** @type {(stop: () => Promise<void>) => void} */
+let hasBegun = () => {};
+/** @type {Promise<() => Promise<void>>} */
+const stopping = new Promise((resolve) => {
+  hasBegun = resolve;
+});
+process.once("SIGTERM", async () => {
+  history.note("stopping");
+  const stop = await stopping;
+  await stop();
+});
+
 const store = open(orders.store);
 const database =
   orders.store.kind === "sqlite"
-    ? await sqliteDatabase(orders.store.path, sending)
-    : await postgresDatabase(orders.databaseUrl ?? orders.store.url, sending);
+    ? await sqliteDatabase(orders.store.path, world)
+    : await postgresDatabase(orders.databaseUrl ?? orders.store.url, world);
 const runs = new Runs();
 faults.isAt = () => {
   const { job, destination } = Effects.inFlight ?? {};
   return job === undefined ? { jobs: [...runs.unsettled] } : { jobs: [job], destination };
 };
-const effects = new Effects(history, runs, sending, database, orders.destination);
+const effects = new Effects(history, runs, world, database, orders.destination);
 
 const leasehold = new Leasehold({
   store: recordedStore(store, history, faults, recordedRenewals()),
@@ -104,21 +116,15 @@ worker.on("scheduled", ({ schedule, slotMs, answer }) =>
 worker.on("unreachable", () => history.note("unreachable"));
 worker.on("reachable", () => history.note("reachable"));
 
-// Each delay of the loop is told at its end, so that none of it is missed.
-let lookedMs = monotonicMs();
-setInterval(() => {
-  const ms = monotonicMs() - lookedMs - LOOK_EVERY_MS;
-  if (ms > TOLD_FROM_MS) history.note("loop delay", { detail: { ms } });
-  lookedMs = monotonicMs();
-}, LOOK_EVERY_MS).unref();
+tellLoopDelays(history, "main");
 
-process.once("SIGTERM", async () => {
-  history.note("stopping");
+async function stop() {
   await leasehold.close();
   await database.close();
   history.note("stopped");
   process.disconnect?.();
-});
+}
+hasBegun(stop);
 
 /**
  * @param {string} event
