@@ -19,7 +19,7 @@ export interface HistoryEvent {
   /**
    * Calls: "enqueue", "claim", "renew", "settle", "write" (an effect), "cancel", "revoke", "retry"; a call's events share `request`.
    * Notes: "handler began", "handler ended", "aborted", "check" (the deadline check said yes), "loop delay", "stopping", "unhandled",
-   * "exit". Of the nemesis: the fault's name; `invoke` when it begins, `ok` when it has ended.
+   * "exit". A "loop delay" is written at the end of each one that was long, so that no time of it is missed. Of the nemesis: the fault's name; `invoke` when it begins, `ok` when it has ended.
    */
   readonly op: string;
   /** Unique within the process's incarnation; the reply carries its call's. */
@@ -40,7 +40,7 @@ export interface HistoryEvent {
   /** Of a nemesis: which process it befalls; "store", "destination"; none: all of them. */
   readonly target?: string;
   /**
-   * Whatever else helps who reads it: error, reason, durations in ms. What is judged: of "loop delay" `maxMs`; of "exit" see
+   * Whatever else helps who reads it: error, reason, durations in ms. What is judged: of "loop delay" `ms`; of "exit" see
    * `ExitDetail`; of a call `parameters`, the values that were sent to the store; of a claim's answer
    * `jobGeneration`, where the token is of a resource's line; of any note `wallMs`, the machine's clock; of the nemesis `offsetMs` (clock), `aimed`,
    * and of a failover `mode` ("async" or "sync"), `lostAfterMs` (monotonic: what was acknowledged before is on the standby)

@@ -4,19 +4,16 @@ import type { Evidence } from "./evidence.ts";
 import { groupBy } from "./evidence.ts";
 import { overlaps, standsStill } from "./faults.ts";
 
-/** How often the processes write down the longest delay of their event loops, ms; shorter than 50 ms they do not say. */
-const MEASURED_EVERY_MS = 250;
-
 export class Delays {
   readonly #evidence: Evidence;
-  readonly #measured: ReadonlyMap<string, readonly { readonly atMs: number; readonly maxMs: number }[]>;
+  readonly #measured: ReadonlyMap<string, readonly { readonly atMs: number; readonly ms: number }[]>;
 
   constructor(evidence: Evidence) {
     this.#evidence = evidence;
     const notes = (evidence.notes.get("loop delay") ?? []).map(({ process, atMs, detail }) => ({
       process,
       atMs,
-      maxMs: Number(detail?.["maxMs"] ?? 0),
+      ms: Number(detail?.["ms"] ?? 0),
     }));
     this.#measured = groupBy(notes, ({ process }) => process);
   }
@@ -36,11 +33,10 @@ export class Delays {
     return Math.max(fromMs, ...ends);
   }
 
-  /** The longest delay of the event loop that was measured around the two times, ms. */
+  /** By how much the process's event loop was late between the two times, as it has noticed itself, ms. */
   measuredMs(process: string, fromMs: number, toMs: number): number {
-    const near = (this.#measured.get(process) ?? []).filter(
-      ({ atMs, maxMs }) => atMs >= fromMs && atMs - MEASURED_EVERY_MS - maxMs <= toMs,
-    );
-    return Math.max(0, ...near.map(({ maxMs }) => maxMs));
+    return (this.#measured.get(process) ?? [])
+      .filter(({ atMs, ms }) => atMs >= fromMs && atMs - ms <= toMs)
+      .reduce((sum, { ms }) => sum + ms, 0);
   }
 }

@@ -11,7 +11,7 @@ import {
 import { isEnded } from "../../../../src/protocol/job.ts";
 import type { DestinationEntry } from "../record.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
-import { tokensOf } from "./transitions-judged.ts";
+import { grantsOf } from "./transitions-judged.ts";
 import type { Broken } from "./verdict.ts";
 
 export const BLIND = "blind";
@@ -70,7 +70,7 @@ export function appliedOnce(evidence: Evidence): Broken[] {
 /** Whose token it was when it was granted: in the store's audit, or in what an old primary had beside it. */
 export function noForeignToken(evidence: Evidence): Broken[] {
   const changes = [...evidence.changes, ...evidence.lost];
-  const granted = tokensOf(changes);
+  const granted = grantsOf(changes).map(({ token }) => token);
   const revoked = new Set(
     changes
       .filter(({ operation }) => operation === "revoke")

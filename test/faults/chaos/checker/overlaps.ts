@@ -5,7 +5,7 @@
 
 import type { Delays } from "./delays.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
-import { type Fault, overlaps as overlapsFault, strikes } from "./faults.ts";
+import { type Fault, overlaps as overlapsFault, standsStill, strikes } from "./faults.ts";
 import type { Run } from "./runs.ts";
 import { type Trust, tokenKey } from "./trust.ts";
 import type { Broken } from "./verdict.ts";
@@ -67,7 +67,7 @@ function unexplained(
     ...grants.map(({ askedMs }) => askedMs).filter((ms) => ms <= fromMs),
   );
   const causes = evidence.faults.filter(
-    (fault) => isCause(evidence, fault, older.process) && overlapsFault(fault, heldMs, fromMs),
+    (fault) => overlapsFault(fault, heldMs, fromMs) && isCause(evidence, fault, older),
   );
   const measuredMs = delays.measuredMs(older.process, heldMs, toMs);
   const taken = takenFrom(evidence, older);
@@ -82,13 +82,18 @@ function unexplained(
   return `the older one went on for ${(toMs - goesOnMs).toFixed(1)} ms after its fault, and was not told`;
 }
 
-function isCause({ record }: Evidence, fault: Fault, process: string): boolean {
-  const { kind, target, detail } = fault;
-  if (kind === "other") return false;
-  // A file has one writer: who stands still in its transaction holds up everybody.
-  const holdsFile = kind === "freeze" && record.store.startsWith("sqlite");
-  if (holdsFile && (detail["point"] === "in-store-transaction" || detail["aimed"] === false)) return true;
-  return target === undefined || strikes(fault, process);
+function isCause(evidence: Evidence, fault: Fault, { process, incarnation }: Run): boolean {
+  if (fault.kind === "other") return false;
+  if (strikes(fault, process)) return true;
+  // A file has one writer: who stands still in its transaction holds up everybody, which shows in calls without an answer.
+  if (!evidence.record.store.startsWith("sqlite") || !standsStill(fault, fault.target ?? "")) return false;
+  return evidence.calls.some(({ op, invoke, replies }) => {
+    if (op === "write" || invoke.process !== process || invoke.incarnation !== incarnation) return false;
+    const answeredMs = replies[0]?.atMs ?? fault.toMs;
+    return (
+      answeredMs - invoke.atMs > evidence.record.marginMs && overlapsFault(fault, invoke.atMs, answeredMs)
+    );
+  });
 }
 
 /** Revoked, or ended by an operator: the run hears of it with its next renewal. */

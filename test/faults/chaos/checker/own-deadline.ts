@@ -4,6 +4,7 @@
  */
 
 import type { HistoryEvent } from "../record.ts";
+import type { Call } from "./calls.ts";
 import type { Delays } from "./delays.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
 import { lifeKey } from "./lives.ts";
@@ -20,22 +21,25 @@ export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): O
   const checks = checksOf(evidence);
   const broken: Broken[] = [];
   let frozenInTheGap = 0;
-  for (const { invoke } of evidence.callsByOp.get("write") ?? []) {
-    const untilMs = trustedUntil(trust.grants.get(tokenKey(invoke)), invoke.atMs);
-    const where = { atMs: invoke.atMs, ...(invoke.job === undefined ? {} : { job: invoke.job }) };
+  for (const call of evidence.callsByOp.get("write") ?? []) {
+    const { invoke } = call;
+    if (wasNotSent(call)) continue;
+    const grants = trust.grants.get(tokenKey(invoke));
+    const { checkedMs, sentMs } = checks.of(call);
+    const untilMs = trustedUntil(grants, sentMs);
+    const where = { atMs: sentMs, ...(invoke.job === undefined ? {} : { job: invoke.job }) };
     if (untilMs === undefined) {
       broken.push({ what: `I10: ${invoke.key} was sent without an answered claim`, ...where });
       continue;
     }
-    if (invoke.atMs < untilMs) continue;
-    const checkedMs = checks.before(invoke);
-    const lateMs = invoke.atMs - untilMs;
+    if (sentMs < untilMs) continue;
+    const lateMs = sentMs - untilMs;
     if (checkedMs !== undefined && checkedMs < untilMs) {
-      if (delays.stood(invoke.process, checkedMs, invoke.atMs)) {
+      if (delays.stood(invoke.process, checkedMs, sentMs)) {
         frozenInTheGap += 1;
         continue;
       }
-      if (lateMs <= delays.measuredMs(invoke.process, checkedMs, invoke.atMs)) continue;
+      if (lateMs <= delays.measuredMs(invoke.process, checkedMs, sentMs)) continue;
     }
     broken.push({
       what: `I10: ${invoke.key} was sent ${lateMs.toFixed(1)} ms after its owner's deadline`,
@@ -45,20 +49,25 @@ export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): O
   return { broken, frozenInTheGap };
 }
 
+/** A kit may look once more after the harness has written down that it is about to send: then nothing is sent. */
+export function wasNotSent({ replies }: Call): boolean {
+  return replies.some(({ detail }) => detail?.["error"] === "LH_LEASE_NOT_TRUSTED");
+}
+
 export interface Checks {
-  /** When the deadline was looked at last before this was sent. */
-  before(sent: HistoryEvent): number | undefined;
+  /** When the deadline was looked at last before it was sent, and when that was. */
+  of(call: Call): { readonly checkedMs: number | undefined; readonly sentMs: number };
 }
 
 export function checksOf({ notes }: Evidence): Checks {
-  const key = (event: HistoryEvent): string => `${lifeKey(event)} ${tokenKey(event)}`;
+  const key = (event: HistoryEvent): string => `${lifeKey(event)} ${tokenKey(event)} ${event.key}`;
   const checks = groupBy(notes.get("check") ?? [], key);
   return {
-    before(sent) {
-      const own = checks.get(key(sent)) ?? [];
-      return own.findLast(
-        (check) => check.atMs <= sent.atMs && (check.key === undefined || check.key === sent.key),
-      )?.atMs;
+    of({ invoke, replies }) {
+      const own = checks.get(key(invoke)) ?? [];
+      const answeredMs = replies[0]?.atMs ?? Number.POSITIVE_INFINITY;
+      const last = own.findLast(({ atMs }) => atMs <= answeredMs)?.atMs;
+      return { checkedMs: last, sentMs: Math.max(invoke.atMs, last ?? 0) };
     },
   };
 }

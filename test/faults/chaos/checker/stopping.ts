@@ -2,9 +2,9 @@
 
 import type { Delays } from "./delays.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
-import { checksOf } from "./own-deadline.ts";
+import { checksOf, wasNotSent } from "./own-deadline.ts";
 import type { Run } from "./runs.ts";
-import { ranOutMs, type Trust, tokenKey } from "./trust.ts";
+import { lapsesOf, type Trust, tokenKey } from "./trust.ts";
 import type { Broken } from "./verdict.ts";
 
 const PROMPT_MS = 50;
@@ -19,28 +19,34 @@ export function stopping(evidence: Evidence, trust: Trust, delays: Delays): Stop
   const broken: Broken[] = [];
   const latenciesMs: number[] = [];
   for (const run of evidence.runs) {
-    const lostMs = lossOf(run, trust);
-    // Whatever happens to a lease whose run is over concerns nobody.
-    if (lostMs === undefined || lostMs >= run.endedMs || (run.abortedMs ?? lostMs + 1) <= lostMs) continue;
-    const endMs = Math.min(run.abortedMs ?? run.endedMs, run.endedMs);
-    const goesOnMs = delays.stoodUntil(run.process, lostMs, endMs);
-    const byMs = goesOnMs + PROMPT_MS + delays.measuredMs(run.process, lostMs, endMs);
-    if (endMs > byMs) {
-      const what = `I11: ${run.process} was told ${(endMs - lostMs).toFixed(1)} ms after the loss of generation ${run.generation}`;
-      broken.push({ what, job: run.job, atMs: lostMs });
-    } else if (run.abortedMs !== undefined && goesOnMs === lostMs) {
-      latenciesMs.push(endMs - lostMs);
+    for (const { lostMs, againMs } of lossesOf(run, trust)) {
+      // Whatever happens to a lease whose run is over, or has been told to stop, concerns nobody.
+      if (lostMs >= run.endedMs || lostMs >= (run.abortedMs ?? Number.POSITIVE_INFINITY)) break;
+      const endMs = Math.min(run.abortedMs ?? run.endedMs, run.endedMs, againMs ?? Number.POSITIVE_INFINITY);
+      const goesOnMs = delays.stoodUntil(run.process, lostMs, endMs);
+      const byMs = goesOnMs + PROMPT_MS + delays.measuredMs(run.process, lostMs, endMs);
+      if (endMs > byMs) {
+        const what = `I11: ${run.process} went on for ${(endMs - lostMs).toFixed(1)} ms after the loss of generation ${run.generation}`;
+        broken.push({ what, job: run.job, atMs: lostMs });
+      } else if (endMs === run.abortedMs && goesOnMs === lostMs) {
+        latenciesMs.push(endMs - lostMs);
+      }
+      if (endMs !== againMs) break;
     }
   }
   broken.push(...sentAfterwards(evidence, delays));
   return { broken, latenciesMs: latenciesMs.sort((one, other) => one - other) };
 }
 
-function lossOf(run: Run, { grants, refusedMs }: Trust): number | undefined {
-  const times = [ranOutMs(grants.get(tokenKey(run))), refusedMs.get(tokenKey(run))].filter(
-    (ms) => ms !== undefined && ms >= run.beganMs,
-  ) as number[];
-  return times.length === 0 ? undefined : Math.min(...times);
+/**
+ * In their order. A renewal that was asked for too late may be answered before its process has noticed: then nobody has
+ * done anything without being the owner, and the run goes on.
+ */
+function lossesOf(run: Run, { grants, refusedMs }: Trust): ReturnType<typeof lapsesOf> {
+  const refused = refusedMs.get(tokenKey(run));
+  const losses = lapsesOf(grants.get(tokenKey(run)));
+  if (refused !== undefined) losses.push({ lostMs: refused, againMs: undefined });
+  return losses.filter(({ lostMs }) => lostMs >= run.beganMs).sort((one, other) => one.lostMs - other.lostMs);
 }
 
 /** What had looked at the deadline before the signal, and stood still until after it, could not know. */
@@ -50,14 +56,14 @@ function sentAfterwards(evidence: Evidence, delays: Delays): Broken[] {
   return evidence.runs.flatMap((run) => {
     const { abortedMs, process, incarnation } = run;
     if (abortedMs === undefined) return [];
-    const late = (writes.get(tokenKey(run)) ?? []).filter(({ invoke }) => {
-      if (invoke.process !== process || invoke.incarnation !== incarnation || invoke.atMs <= abortedMs)
-        return false;
-      const checkedMs = checks.before(invoke);
+    const late = (writes.get(tokenKey(run)) ?? []).filter((call) => {
+      const { invoke } = call;
+      if (invoke.process !== process || invoke.incarnation !== incarnation || wasNotSent(call)) return false;
+      const { checkedMs, sentMs } = checks.of(call);
+      if (sentMs <= abortedMs) return false;
       if (checkedMs === undefined || checkedMs > abortedMs) return true;
-      const gapMs = invoke.atMs - checkedMs;
-      const mayBeMs = PROMPT_MS + delays.measuredMs(process, checkedMs, invoke.atMs);
-      return gapMs > mayBeMs && !delays.stood(process, checkedMs, invoke.atMs);
+      const mayBeMs = PROMPT_MS + delays.measuredMs(process, checkedMs, sentMs);
+      return sentMs - checkedMs > mayBeMs && !delays.stood(process, checkedMs, sentMs);
     });
     return late.map(({ invoke }) => ({
       what: `I11: ${process} sent ${invoke.key} ${(invoke.atMs - abortedMs).toFixed(1)} ms after its signal had fired`,

@@ -66,13 +66,17 @@ export function trustedUntil(grants: readonly Grant[] | undefined, atMs: number)
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** When trust ran out before the next answer came: that is final (T3). */
-export function ranOutMs(grants: readonly Grant[] | undefined): number | undefined {
-  if (grants === undefined || grants.length === 0) return undefined;
-  let untilMs = grants[0]!.untilMs;
-  for (const { toldMs, untilMs: next } of grants) {
-    if (toldMs > untilMs) return untilMs;
+/** Each time that trust ran out, and when an answer came that gave it again; undefined: none did. */
+export function lapsesOf(
+  grants: readonly Grant[] | undefined,
+): { readonly lostMs: number; readonly againMs: number | undefined }[] {
+  const [first, ...later] = grants ?? [];
+  if (first === undefined) return [];
+  const lapses: { lostMs: number; againMs: number | undefined }[] = [];
+  let untilMs = first.untilMs;
+  for (const { toldMs, untilMs: next } of later) {
+    if (toldMs > untilMs && next > untilMs) lapses.push({ lostMs: untilMs, againMs: toldMs });
     untilMs = Math.max(untilMs, next);
   }
-  return untilMs;
+  return [...lapses, { lostMs: untilMs, againMs: undefined }];
 }
