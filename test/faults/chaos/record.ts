@@ -27,8 +27,8 @@ export interface HistoryEvent {
   readonly job?: string;
   readonly line?: string;
   /**
-   * On `line`: claims, renewals, settlings and notes about runs are of the job's own fence; checks and effects carry the
-   * token, which is on a resource's line where the run has one, and the job's generation as `detail.jobGeneration`.
+   * On `line`: renewals, settlings and notes about runs are of the job's own fence; answers of claims, checks and effects
+   * carry the token, which is on a resource's line where the run has one, and `detail.jobGeneration`.
    */
   readonly generation?: number;
   readonly owner?: string;

@@ -96,14 +96,11 @@ const worker = leasehold.work(Object.values(chaosJobs(leaseMs, handler(effects, 
 history.note("working", { owner: worker.owner });
 process.send?.({ what: "working" });
 
-for (const event of /** @type {const} */ ([
-  "started",
-  "completed",
-  "retrying",
-  "failed",
-  "cancelled",
-  "released",
-])) {
+worker.on("started", ({ job, previous }) => {
+  runs.began(job);
+  history.note("started", { ...about(job), detail: { previous } });
+});
+for (const event of /** @type {const} */ (["completed", "retrying", "failed", "cancelled", "released"])) {
   worker.on(event, ({ job }) => over(event, job, {}));
 }
 worker.on("aborted", ({ job, reason }) => history.note("aborted", { ...about(job), detail: { reason } }));
