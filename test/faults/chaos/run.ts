@@ -16,7 +16,7 @@ import { SELECT_DECISIONS } from "./processes/decisions.js";
 import { HistoryFile, monotonicMs } from "./processes/history-file.js";
 import { MAX_BACKOFF_MS } from "./processes/jobs.js";
 import type { DestinationEntry, RunRecord, ScheduleOfRun } from "./record.ts";
-import { SETTINGS } from "./settings.ts";
+import { settingsFor } from "./settings.ts";
 import { Tail } from "./tail.ts";
 import { Workload } from "./workload.ts";
 
@@ -78,17 +78,18 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
   await ground.prepare();
   const nemesis = new HistoryFile(histories, "nemesis", 1);
   const client = new HistoryFile(histories, "client", 1);
-  const workload = new Workload(store, client, chance.branch(), SETTINGS.leaseMs);
-  ends.push(() => workload.close());
   const destinations = join(folder, "destinations.db");
-  const { url, child } = await startDestination(destinations);
+  const { url, child, startedInMs } = await startDestination(destinations);
   ends.push(() => child.kill());
-  const crew: Crew = await startCrew(ground, folder, histories, nemesis, url);
+  const settings = settingsFor(startedInMs);
+  const workload = new Workload(store, client, chance.branch(), settings.leaseMs);
+  ends.push(() => workload.close());
+  const crew: Crew = await startCrew(ground, folder, histories, nemesis, url, settings);
   ends.push(() => crew.end());
 
   const tail = new Tail(histories);
   ends.push(async () => tail.close());
-  const controller = new Controller(crew.members, workload, SETTINGS.leaseMs, nemesis, tail);
+  const controller = new Controller(crew.members, workload, settings.leaseMs, nemesis, tail);
   ends.push(async () => controller.heal());
   const beganMs = monotonicMs();
   const working = workload.run(controller.healing);
@@ -97,10 +98,10 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
     plan: plan.name,
     seed,
     store: ground.description,
-    leaseMs: SETTINGS.leaseMs,
-    pollMs: SETTINGS.pollMs,
-    sweepMs: SETTINGS.sweepMs,
-    marginMs: SETTINGS.marginMs,
+    leaseMs: settings.leaseMs,
+    pollMs: settings.pollMs,
+    sweepMs: settings.sweepMs,
+    marginMs: settings.marginMs,
     maxBackoffMs: MAX_BACKOFF_MS,
     seconds: (healedAtMs - beganMs) / 1_000,
     history: readHistories(histories),

@@ -4,7 +4,7 @@ import type { PostgresVersion } from "../../../support/postgres-server.ts";
 import type { Ground, MakeGround } from "../ground.ts";
 import { SELECT_DECISIONS, TABLES } from "../processes/decisions.js";
 import type { AuditEntry, DestinationEntry } from "../record.ts";
-import { SETTINGS } from "../settings.ts";
+import { SWEEP_MS } from "../settings.ts";
 import { AUDIT_TRIGGERS, SELECT_AUDIT } from "./postgres-audit.ts";
 
 /** A ground on a server of the run's own, for nemeses that lay hands on it. */
@@ -26,7 +26,7 @@ export function onServer(server: OwnServer, url = server.url): PostgresGround {
     server,
     description: `pg ${server.version}`,
     store: { kind: "postgres", url },
-    open: () => postgres({ connectionString: server.url, sweepMs: SETTINGS.sweepMs }),
+    open: () => postgres({ connectionString: server.url, sweepMs: SWEEP_MS }),
     prepare: async () => {
       await server.query(TABLES.postgres + AUDIT_TRIGGERS);
     },

@@ -2,18 +2,14 @@
 // world whose fault points obey the controller. It works until SIGTERM.
 
 import { Leasehold } from "leasehold";
-import { postgres } from "leasehold/postgres";
-import { sqlite } from "leasehold/sqlite";
 import { systemWorld } from "../../../../dist/clock/system.js";
 import { Effects } from "./effects.js";
 import { Faults } from "./faults.js";
 import { HistoryFile } from "./history-file.js";
 import { chaosJobs, handler } from "./jobs.js";
 import { tellLoopDelays } from "./loop-delay.js";
-import { postgresDatabase } from "./postgres-database.js";
 import { recordedStore } from "./recorded-store.js";
 import { Runs } from "./runs.js";
-import { sqliteDatabase } from "./sqlite-database.js";
 
 /** @typedef {{ readonly kind: "sqlite", readonly path: string } | { readonly kind: "postgres", readonly url: string, readonly listen?: string }} StoreAddress */
 /**
@@ -69,11 +65,7 @@ process.once("SIGTERM", async () => {
   await stop();
 });
 
-const store = open(orders.store);
-const database =
-  orders.store.kind === "sqlite"
-    ? await sqliteDatabase(orders.store.path, world)
-    : await postgresDatabase(orders.databaseUrl ?? orders.store.url, world);
+const { store, database } = await open(orders.store);
 const runs = new Runs();
 faults.isAt = () => {
   const { job, destination } = Effects.inFlight ?? {};
@@ -138,11 +130,24 @@ function about({ id, generation, token }) {
   return { job: id, line: `job:${id}`, generation, owner: token.owner };
 }
 
-/** @param {StoreAddress} address */
-function open(address) {
-  if (address.kind === "sqlite") return sqlite({ path: address.path, synchronous: "normal", sweepMs, world });
+/**
+ * What of the two it does not need is not imported: processes are started all the time.
+ *
+ * @param {StoreAddress} address
+ */
+async function open(address) {
+  if (address.kind === "sqlite") {
+    const { path } = address;
+    const { sqlite } = await import("leasehold/sqlite");
+    const { sqliteDatabase } = await import("./sqlite-database.js");
+    const store = sqlite({ path, synchronous: "normal", sweepMs, world });
+    return { store, database: await sqliteDatabase(path, world) };
+  }
   const { url: connectionString, listen } = address;
-  return postgres({ connectionString, ...(listen && { listen }), sweepMs, world });
+  const { postgres } = await import("leasehold/postgres");
+  const { postgresDatabase } = await import("./postgres-database.js");
+  const store = postgres({ connectionString, ...(listen && { listen }), sweepMs, world });
+  return { store, database: await postgresDatabase(orders.databaseUrl ?? connectionString, world) };
 }
 
 /** The thread imports our module, which imports the store's. */
