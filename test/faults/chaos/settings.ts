@@ -14,7 +14,7 @@ export interface Settings {
 export const SWEEP_MS = 200;
 export const WORKERS = 4;
 /** Handlers at once in each worker. */
-export const CONCURRENCY = 3;
+export const CONCURRENCY = 4;
 
 const LEASE_MS = 400;
 /** As long as a process with everything that it imports takes to start where nothing else goes on, ms, and some. */

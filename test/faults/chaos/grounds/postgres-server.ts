@@ -7,13 +7,16 @@ import type { AuditEntry, DestinationEntry } from "../record.ts";
 import { SWEEP_MS } from "../settings.ts";
 import { AUDIT_TRIGGERS, SELECT_AUDIT } from "./postgres-audit.ts";
 
+/** Processes die here, and the machine does not: what was written is there also without waiting for the disk. */
+const UNHURRIED = { fsync: "off", full_page_writes: "off" };
+
 /** A ground on a server of the run's own, for nemeses that lay hands on it. */
 export interface PostgresGround extends Ground {
   readonly server: OwnServer;
 }
 
 export function postgresGround(version: PostgresVersion): MakeGround {
-  return async () => onServer(await ownServer(version));
+  return async () => onServer(await ownServer(version, UNHURRIED));
 }
 
 /** @param url where workers find it; default: the server itself */

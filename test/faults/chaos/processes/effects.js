@@ -2,7 +2,7 @@
 // was looked at, that it was sent, and what was answered.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { LeaseholdError, LeaseNotTrustedError, UnknownOutcomeError } from "leasehold";
+import { LeaseholdError, UnknownOutcomeError } from "leasehold";
 import { EffectRunningError, httpDestination, StaleTokenError } from "leasehold/destinations/http";
 import { decisionRow, EFFECTS, INSERT_DECISION } from "./decisions.js";
 
@@ -168,7 +168,7 @@ export class Effects {
    * The first step by the guard's own transaction, the others in one of ours.
    *
    * @param {EffectInFlight} effect
-   * @param {EffectLease} lease
+   * @param {Lease} lease
    * @param {string} step
    */
   async #inDatabase({ about }, lease, step) {
@@ -191,7 +191,7 @@ export class Effects {
     const options = { step, request: { step } };
     try {
       if (step !== "append") {
-        const answer = await this.#database.admitted(lease, options, sql, params, told);
+        const answer = await this.#database.admitted(withoutSignal(lease), options, sql, params, told);
         return Object(answer).by === generation ? "applied" : "duplicate";
       }
       let isFresh = false;
@@ -217,17 +217,15 @@ export class Effects {
    */
   async #overHttp({ about }, lease, step) {
     const headers = { [ABOUT_HEADER]: JSON.stringify(about) };
-    // Half of them do not give up a request when the lease ends: so late ones arrive, and have to be refused.
-    const { token, effectScope } = lease;
-    const withoutSignal = { token, effectScope, assertTrusted: () => lease.assertTrusted() };
-    const stubborn = about.generation % 2 === 0;
+    // Most do not give up a request when the lease ends: so late ones arrive, and have to be refused.
+    const own = about.generation % 4 === 0 ? lease : withoutSignal(lease);
     for (;;) {
       try {
         const init = { method: "POST", body: step, step, headers, signal: AbortSignal.timeout(FETCH_MS) };
-        const response = await this.#http.fetch(stubborn ? withoutSignal : lease, `/guarded/${step}`, init);
+        const response = await this.#http.fetch(own, `/guarded/${step}`, init);
         if (!response.ok) throw new Error(`the service answered ${response.status}`);
         const { by } = /** @type {{ by: number }} */ (await response.json());
-        return by === lease.token.generation ? "applied" : "duplicate";
+        return by === about.generation ? "applied" : "duplicate";
       } catch (error) {
         if (!(error instanceof EffectRunningError)) throw error;
         await new Promise((resolve) => setTimeout(resolve, error.retryInMs));
@@ -261,7 +259,11 @@ export class Effects {
   }
 }
 
-/** Whether a run has nothing more to do here: it is no longer the owner, or may not think so. @param {unknown} error */
-export function endsTheRun(error) {
-  return error instanceof LeaseNotTrustedError || error instanceof StaleTokenError;
+/**
+ * @param {Lease} lease
+ * @returns {EffectLease & { assertTrusted(): void }}
+ */
+function withoutSignal(lease) {
+  const { token, effectScope } = lease;
+  return { token, effectScope, assertTrusted: () => lease.assertTrusted() };
 }

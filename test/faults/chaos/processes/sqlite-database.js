@@ -49,11 +49,12 @@ export async function sqliteDatabase(path, world) {
 
   return {
     guard,
-    async admitted(lease, effect, sql, params, told) {
-      lease.assertTrusted?.();
+    async admitted({ token, effectScope, assertTrusted }, effect, sql, params, told) {
+      // Looked at here, and not again behind the point at which a process is stopped: late effects are what is wanted.
+      assertTrusted?.();
       world.reached("before-effect-send");
       const answer = await transaction(() => {
-        const step = guard.admitIn(mine, lease, effect);
+        const step = guard.admitIn(mine, { token, effectScope }, effect);
         if (!step.isFresh) {
           log(told("duplicate", step.answer));
           return step.answer;
