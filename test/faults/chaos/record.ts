@@ -27,8 +27,8 @@ export interface HistoryEvent {
   readonly job?: string;
   readonly line?: string;
   /**
-   * On `line`: claims, renewals, settlings and notes about runs are of the job's own fence; checks and effects carry the
-   * token, which is on a resource's line where the run has one, and the job's generation as `detail.jobGeneration`.
+   * On `line`: renewals, settlings and notes about runs are of the job's own fence; answers of claims, checks and effects
+   * carry the token, which is on a resource's line where the run has one, and `detail.jobGeneration`.
    */
   readonly generation?: number;
   readonly owner?: string;
@@ -40,7 +40,7 @@ export interface HistoryEvent {
   /** Of a nemesis: which process it befalls; "store", "destination"; none: all of them. */
   readonly target?: string;
   /**
-   * Whatever else helps who reads it: error, reason, durations in ms. What is judged: of "loop delay" `ms`; of "exit" see
+   * Whatever else helps who reads it: error, reason, durations in ms. What is judged: of "loop delay" `ms` and `thread`; of "exit" see
    * `ExitDetail`; of a call `parameters`, the values that were sent to the store; of a claim's answer
    * `jobGeneration`, where the token is of a resource's line; of any note `wallMs`, the machine's clock; of the nemesis `offsetMs` (clock), `aimed`,
    * and of a failover `mode` ("async" or "sync"), `lostAfterMs` (monotonic: what was acknowledged before is on the standby)

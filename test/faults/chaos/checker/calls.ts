@@ -65,3 +65,12 @@ export function jobGenerationOf({ generation = 0, detail }: HistoryEvent): numbe
   const own = detail?.["jobGeneration"];
   return typeof own === "number" ? own : generation;
 }
+
+/** Whose run an event is of: effects and looks at the deadline carry the token, and the job's generation beside it. */
+export function runKey(event: HistoryEvent): string {
+  return fenceKey({
+    generation: jobGenerationOf(event),
+    ...(event.job === undefined ? {} : { job: event.job }),
+    ...(event.owner === undefined ? {} : { owner: event.owner }),
+  });
+}

@@ -6,7 +6,10 @@ import { overlaps, standsStill } from "./faults.ts";
 
 export class Delays {
   readonly #evidence: Evidence;
-  readonly #measured: ReadonlyMap<string, readonly { readonly atMs: number; readonly ms: number }[]>;
+  readonly #measured: ReadonlyMap<
+    string,
+    readonly { readonly atMs: number; readonly ms: number; readonly thread: string }[]
+  >;
 
   constructor(evidence: Evidence) {
     this.#evidence = evidence;
@@ -14,6 +17,7 @@ export class Delays {
       process,
       atMs,
       ms: Number(detail?.["ms"] ?? 0),
+      thread: String(detail?.["thread"] ?? "main"),
     }));
     this.#measured = groupBy(notes, ({ process }) => process);
   }
@@ -34,8 +38,9 @@ export class Delays {
   }
 
   /** By how much the process's event loop was late between the two times, as it has noticed itself, ms. */
-  measuredMs(process: string, fromMs: number, toMs: number): number {
+  measuredMs(process: string, fromMs: number, toMs: number, of: "main" | "any" = "main"): number {
     return (this.#measured.get(process) ?? [])
+      .filter(({ thread }) => of === "any" || thread === of)
       .filter(({ atMs, ms }) => atMs >= fromMs && atMs - ms <= toMs)
       .reduce((sum, { ms }) => sum + ms, 0);
   }

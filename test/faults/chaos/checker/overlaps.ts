@@ -7,7 +7,7 @@ import type { Delays } from "./delays.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
 import { type Fault, overlaps as overlapsFault, standsStill, strikes } from "./faults.ts";
 import type { Run } from "./runs.ts";
-import { type Trust, tokenKey } from "./trust.ts";
+import type { Trust } from "./trust.ts";
 import type { Broken } from "./verdict.ts";
 
 /** How long a process may take to notice that it goes on, and its handler to return. */
@@ -61,7 +61,7 @@ function unexplained(
   toMs: number,
 ): string | undefined {
   // It was its owner, and in touch, when it last asked for what was granted.
-  const grants = trust.grants.get(tokenKey(older)) ?? [];
+  const grants = trust.grants.get(older.key) ?? [];
   const heldMs = Math.max(
     older.beganMs,
     ...grants.map(({ askedMs }) => askedMs).filter((ms) => ms <= fromMs),
@@ -69,7 +69,7 @@ function unexplained(
   const causes = evidence.faults.filter(
     (fault) => overlapsFault(fault, heldMs, fromMs) && isCause(evidence, fault, older),
   );
-  const measuredMs = delays.measuredMs(older.process, heldMs, toMs);
+  const measuredMs = delays.measuredMs(older.process, heldMs, toMs, "any");
   const taken = takenFrom(evidence, older);
   if (causes.length === 0 && !taken && measuredMs < evidence.record.marginMs)
     return "nothing had befallen the older one";
@@ -97,10 +97,11 @@ function isCause(evidence: Evidence, fault: Fault, { process, incarnation }: Run
 }
 
 /** Revoked, or ended by an operator: the run hears of it with its next renewal. */
-function takenFrom({ changesByJob }: Evidence, { job, owner, line, generation }: Run): boolean {
-  return (changesByJob.get(job) ?? []).some(({ operation, before }) => {
-    if (operation !== "revoke" && operation !== "heal") return false;
-    const isOwn = line.startsWith("lease:") ? before?.resourceGeneration : before?.generation;
-    return isOwn === generation && (owner === undefined || before?.owner === owner);
-  });
+function takenFrom({ changesByJob }: Evidence, { job, owner, generation }: Run): boolean {
+  return (changesByJob.get(job) ?? []).some(
+    ({ operation, before }) =>
+      (operation === "revoke" || operation === "heal") &&
+      before?.generation === generation &&
+      (owner === undefined || before.owner === owner),
+  );
 }

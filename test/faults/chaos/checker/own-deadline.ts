@@ -4,11 +4,11 @@
  */
 
 import type { HistoryEvent } from "../record.ts";
-import type { Call } from "./calls.ts";
+import { type Call, runKey } from "./calls.ts";
 import type { Delays } from "./delays.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
 import { lifeKey } from "./lives.ts";
-import { type Trust, tokenKey, trustedUntil } from "./trust.ts";
+import { type Trust, trustedUntil } from "./trust.ts";
 import type { Broken } from "./verdict.ts";
 
 export interface OwnDeadline {
@@ -24,7 +24,7 @@ export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): O
   for (const call of evidence.callsByOp.get("write") ?? []) {
     const { invoke } = call;
     if (wasNotSent(call)) continue;
-    const grants = trust.grants.get(tokenKey(invoke));
+    const grants = trust.grants.get(runKey(invoke));
     const { checkedMs, sentMs } = checks.of(call);
     const untilMs = trustedUntil(grants, sentMs);
     const where = { atMs: sentMs, ...(invoke.job === undefined ? {} : { job: invoke.job }) };
@@ -60,7 +60,7 @@ export interface Checks {
 }
 
 export function checksOf({ notes }: Evidence): Checks {
-  const key = (event: HistoryEvent): string => `${lifeKey(event)} ${tokenKey(event)} ${event.key}`;
+  const key = (event: HistoryEvent): string => `${lifeKey(event)} ${runKey(event)} ${event.key}`;
   const checks = groupBy(notes.get("check") ?? [], key);
   return {
     of({ invoke, replies }) {

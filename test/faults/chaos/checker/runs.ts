@@ -1,14 +1,16 @@
 /** Handlers at work: from "handler began" to "handler ended", or to the end of their process. */
 
 import type { HistoryEvent } from "../record.ts";
+import { jobGenerationOf, runKey } from "./calls.ts";
 import { type Life, lifeKey } from "./lives.ts";
 
 export interface Run {
   readonly job: string;
-  /** The token that its effects carry. */
-  readonly line: string;
+  /** The job's, whatever its effects carry. */
   readonly generation: number;
   readonly owner: string | undefined;
+  /** See `runKey`. */
+  readonly key: string;
   readonly process: string;
   readonly incarnation: number;
   readonly beganMs: number;
@@ -23,12 +25,22 @@ export function runsOf(history: readonly HistoryEvent[], lives: ReadonlyMap<stri
   const open = new Map<string, (typeof runs)[number]>();
   for (const event of history) {
     if (event.kind !== "note" || event.job === undefined || event.generation === undefined) continue;
-    const { job, line = `job:${job}`, generation, owner, process, incarnation, atMs } = event;
+    const { job, owner, process, incarnation, atMs } = event;
+    const generation = jobGenerationOf(event);
     const key = `${lifeKey(event)} ${job} ${generation}`;
     if (event.op === "handler began") {
       // The last line of a life may be its beginning: what follows is cut off with the process.
       const endedMs = Math.max(lives.get(lifeKey(event))?.toMs ?? atMs, atMs);
-      const run = { job, line, generation, owner, process, incarnation, beganMs: atMs, endedMs };
+      const run = {
+        job,
+        generation,
+        owner,
+        key: runKey(event),
+        process,
+        incarnation,
+        beganMs: atMs,
+        endedMs,
+      };
       const whole = { ...run, abortedMs: undefined, reason: undefined };
       runs.push(whole);
       open.set(key, whole);

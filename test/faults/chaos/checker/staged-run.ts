@@ -52,7 +52,7 @@ export class StagedRun {
   }
 
   note(actor: Actor, op: string, held?: Held, detail?: Record<string, unknown>): void {
-    const about = held === undefined ? {} : { job: held.fence.jobId, ...held.token };
+    const about = held === undefined ? {} : ofFence(held.fence);
     this.event(actor, { kind: "note", op, ...about, ...(detail === undefined ? {} : { detail }) });
   }
 
@@ -101,9 +101,9 @@ export class StagedRun {
     if (claimed === undefined) throw new Error("There was nothing to claim");
     const { job } = claimed;
     const token = tokenOf(job);
-    const detail = { jobGeneration: job.generation };
-    this.event(actor, { kind: "ok", op: "claim", request: number, job: job.jobId, ...token, detail });
-    return { fence: { jobId: job.jobId, owner, generation: job.generation }, token };
+    const fence = { jobId: job.jobId, owner, generation: job.generation };
+    this.event(actor, { kind: "ok", op: "claim", request: number, ...ofFence(fence) });
+    return { fence, token };
   }
 
   renew(actor: Actor, { fence }: Held): Promise<void> {
@@ -139,10 +139,11 @@ export class StagedRun {
     const { fence, token } = held;
     const key = `job:${fence.jobId}/1/${step}`;
     const about = { job: fence.jobId as string, ...token, key, destination };
-    this.event(actor, { kind: "note", op: "check", ...about });
+    const asked = { ...about, detail: { jobGeneration: fence.generation } };
+    this.event(actor, { kind: "note", op: "check", ...asked });
     await between();
     const decide = async (): Promise<Answer> => ({ outcome: this.#decide(about, destination) });
-    await this.call(actor, "write", about, decide, (answer) => answer);
+    await this.call(actor, "write", asked, decide, (answer) => answer);
   }
 
   /** `answerOf`: undefined when it gets lost. */

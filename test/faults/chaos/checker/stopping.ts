@@ -1,10 +1,11 @@
 /** I11: whoever has lost its lease, or its trust in it, is told at once, and makes no further effect. */
 
+import { runKey } from "./calls.ts";
 import type { Delays } from "./delays.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
 import { checksOf, wasNotSent } from "./own-deadline.ts";
 import type { Run } from "./runs.ts";
-import { lapsesOf, type Trust, tokenKey } from "./trust.ts";
+import { lapsesOf, type Trust } from "./trust.ts";
 import type { Broken } from "./verdict.ts";
 
 const PROMPT_MS = 50;
@@ -43,8 +44,8 @@ export function stopping(evidence: Evidence, trust: Trust, delays: Delays): Stop
  * done anything without being the owner, and the run goes on.
  */
 function lossesOf(run: Run, { grants, refusedMs }: Trust): ReturnType<typeof lapsesOf> {
-  const refused = refusedMs.get(tokenKey(run));
-  const losses = lapsesOf(grants.get(tokenKey(run)));
+  const refused = refusedMs.get(run.key);
+  const losses = lapsesOf(grants.get(run.key));
   if (refused !== undefined) losses.push({ lostMs: refused, againMs: undefined });
   return losses.filter(({ lostMs }) => lostMs >= run.beganMs).sort((one, other) => one.lostMs - other.lostMs);
 }
@@ -52,11 +53,11 @@ function lossesOf(run: Run, { grants, refusedMs }: Trust): ReturnType<typeof lap
 /** What had looked at the deadline before the signal, and stood still until after it, could not know. */
 function sentAfterwards(evidence: Evidence, delays: Delays): Broken[] {
   const checks = checksOf(evidence);
-  const writes = groupBy(evidence.callsByOp.get("write") ?? [], ({ invoke }) => tokenKey(invoke));
+  const writes = groupBy(evidence.callsByOp.get("write") ?? [], ({ invoke }) => runKey(invoke));
   return evidence.runs.flatMap((run) => {
     const { abortedMs, process, incarnation } = run;
     if (abortedMs === undefined) return [];
-    const late = (writes.get(tokenKey(run)) ?? []).filter((call) => {
+    const late = (writes.get(run.key) ?? []).filter((call) => {
       const { invoke } = call;
       if (invoke.process !== process || invoke.incarnation !== incarnation || wasNotSent(call)) return false;
       const { checkedMs, sentMs } = checks.of(call);

@@ -1,6 +1,6 @@
 /** Until when each run could trust its lease, by its own clock and from what it had been told (T2). */
 
-import { answerOf, fenceKey, jobGenerationOf, told } from "./calls.ts";
+import { answerOf, runKey, told } from "./calls.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** An answer of yes, which lets its owner trust from when it had asked. */
@@ -11,26 +11,16 @@ export interface Grant {
 }
 
 export interface Trust {
-  /** By token: see `tokenKey`; in the order in which they were told. */
+  /** By run (`runKey`), in the order in which they were told. */
   readonly grants: ReadonlyMap<string, readonly Grant[]>;
   /** When the owner was told that the lease is not its own. */
   readonly refusedMs: ReadonlyMap<string, number>;
-}
-
-export function tokenKey(of: {
-  readonly job?: string;
-  readonly line?: string;
-  readonly generation?: number;
-  readonly owner?: string | undefined;
-}): string {
-  return `${of.line ?? `job:${of.job}`} ${of.generation} ${of.owner}`;
 }
 
 export function trustOf({ record, callsByOp }: Evidence): Trust {
   const trustMs = record.leaseMs - record.marginMs;
   const grants = new Map<string, Grant[]>();
   const refusedMs = new Map<string, number>();
-  const tokens = new Map<string, string>();
   const grant = (key: string, askedMs: number, toldMs: number): void => {
     const list = grants.get(key);
     const one = { askedMs, toldMs, untilMs: askedMs + trustMs };
@@ -40,16 +30,13 @@ export function trustOf({ record, callsByOp }: Evidence): Trust {
   for (const { invoke, replies } of callsByOp.get("claim") ?? []) {
     for (const reply of replies) {
       if (reply.job === undefined || told(reply) !== "yes") continue;
-      const owner = reply.owner ?? invoke.owner ?? null;
-      const token = tokenKey({ ...reply, owner: owner ?? undefined });
-      tokens.set(fenceKey({ job: reply.job, owner, generation: jobGenerationOf(reply) }), token);
-      grant(token, invoke.atMs, reply.atMs);
+      const owner = reply.owner ?? invoke.owner;
+      grant(runKey(owner === undefined ? reply : { ...reply, owner }), invoke.atMs, reply.atMs);
     }
   }
   for (const call of callsByOp.get("renew") ?? []) {
     const { told: answer, reply } = answerOf(call);
-    const key =
-      tokens.get(fenceKey(call.invoke)) ?? tokenKey({ ...call.invoke, line: `job:${call.invoke.job}` });
+    const key = runKey(call.invoke);
     if (reply === undefined) continue;
     if (answer === "yes") grant(key, call.invoke.atMs, reply.atMs);
     else if (answer === "no" && (reply.outcome === "stale" || reply.outcome === "gone")) {

@@ -6,7 +6,7 @@ import type { Ground, MakeGround } from "../ground.ts";
 import { storeCrash } from "../nemeses/store-crash.ts";
 import { storePause } from "../nemeses/store-pause.ts";
 import { TABLES } from "../processes/decisions.js";
-import { SETTINGS } from "../settings.ts";
+import { SWEEP_MS } from "../settings.ts";
 import { AUDIT_TRIGGERS, auditOf, decisionsOf } from "./postgres-audit.ts";
 import { serverUnderFaults } from "./server-under-faults.ts";
 
@@ -30,7 +30,7 @@ function onServer(server: OwnServer, url = server.url): Ground {
   return {
     description: `pg ${server.version}`,
     store: { kind: "postgres", url },
-    open: () => postgres({ connectionString: server.url, sweepMs: SETTINGS.sweepMs }),
+    open: () => postgres({ connectionString: server.url, sweepMs: SWEEP_MS }),
     prepare: async () => {
       await server.query(TABLES.postgres + AUDIT_TRIGGERS);
     },

@@ -3,11 +3,11 @@ import type { PostgresVersion } from "../../../support/postgres-server.ts";
 import type { MakeGround } from "../ground.ts";
 import { failover } from "../nemeses/failover.ts";
 import { TABLES } from "../processes/decisions.js";
-import { SETTINGS } from "../settings.ts";
+import { SWEEP_MS } from "../settings.ts";
 import { AUDIT_TRIGGERS, auditOf, decisionsOf } from "./postgres-audit.ts";
 import { type Mode, Replicas, WAYS } from "./replicas.ts";
-import { Switches } from "./switches.ts";
 import { serverUnderFaults } from "./server-under-faults.ts";
+import { Switches } from "./switches.ts";
 
 /**
  * A primary and its standby. The destination `database` is on a server of its own, which loses nothing: what is refused
@@ -24,7 +24,7 @@ export function replicatedGround(version: PostgresVersion, mode: Mode): MakeGrou
       store: { kind: "postgres", url: switches.url("first") },
       storeOf: (worker) => ({ kind: "postgres", url: switches.url(worker % 2 === 0 ? "first" : "second") }),
       databaseUrl: destination.url,
-      open: () => postgres({ connectionString: switches.url("client"), sweepMs: SETTINGS.sweepMs }),
+      open: () => postgres({ connectionString: switches.url("client"), sweepMs: SWEEP_MS }),
       prepare: async () => {
         await replicas.primary.query(AUDIT_TRIGGERS);
         await destination.query(TABLES.postgres);

@@ -7,6 +7,6 @@ import type { PostgresVersion } from "../../../support/postgres-server.ts";
  */
 export async function serverUnderFaults(version: PostgresVersion): Promise<OwnServer> {
   const server = await ownServer(version);
-  await server.set("fsync", "off");
+  for (const name of ["fsync", "full_page_writes"]) await server.set(name, "off");
   return server;
 }

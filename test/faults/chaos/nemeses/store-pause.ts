@@ -1,12 +1,12 @@
 import type { OwnServer } from "../../../support/own-server.ts";
 import type { Nemesis } from "../nemesis.ts";
-import { SETTINGS } from "../settings.ts";
 
 /** Most calls just take longer, and some leases lapse meanwhile. */
 const SHORT_SHARE = 0.7;
+/** In leases. */
 const SHORT = [0.5, 3] as const;
-/** Beyond the deadline of a call, in calls. */
-const LONG = [1.05, 1.5] as const;
+/** Beyond the deadline of a call. */
+const LONG = [4, 5.5] as const;
 
 /** SIGSTOP of the whole server, for 0.5 to 3 leases, and now and then for longer than a call may take. */
 export function storePause(server: OwnServer): Nemesis {
@@ -14,9 +14,7 @@ export function storePause(server: OwnServer): Nemesis {
     name: "store pause",
     seizes: "store",
     async begin(controller, chance) {
-      const ms = chance.happens(SHORT_SHARE)
-        ? chance.between(...SHORT) * controller.leaseMs
-        : chance.between(...LONG) * SETTINGS.callTimeoutMs;
+      const ms = chance.between(...(chance.happens(SHORT_SHARE) ? SHORT : LONG)) * controller.leaseMs;
       const request = controller.began("store pause", "store", { ms });
       server.freeze();
       await controller.lasts(ms);

@@ -104,8 +104,8 @@ class Recorder {
     const claimed = await this.#answered("claim", requests, () => call(request, ...rest));
     const [number = 0] = requests;
     for (const { job, token, previous } of claimed.jobs) {
-      const about = { job: job.jobId, line: `job:${job.jobId}`, owner, generation: job.generation };
-      const detail = { ...(previous && { previous }), token, attempt: job.attempt };
+      const about = { job: job.jobId, line: token.line, owner, generation: token.generation };
+      const detail = { ...(previous && { previous }), jobGeneration: job.generation, attempt: job.attempt };
       this.#history.append({ kind: "ok", op: "claim", request: number, ...about, detail });
     }
     const ended = claimed.ended.map(({ jobId }) => jobId);
@@ -167,8 +167,14 @@ class Recorder {
       throw new UnknownOutcomeError(op, new Error("the reply was lost by the harness"));
     } catch (error) {
       const kind = error instanceof UnknownOutcomeError ? "info" : "fail";
-      const { code, message, cause } = /** @type {{ code?: string, message?: string, cause?: unknown }} */ (error);
-      const detail = { error: code ?? String(error), message, ...(cause === undefined ? {} : { cause: String(cause) }) };
+      const { code, message, cause } = /** @type {{ code?: string, message?: string, cause?: unknown }} */ (
+        error
+      );
+      const detail = {
+        error: code ?? String(error),
+        message,
+        ...(cause === undefined ? {} : { cause: String(cause) }),
+      };
       const outcome = error instanceof StoreBusyError ? { outcome: "busy" } : {};
       for (const request of requests) this.#history.append({ kind, op, request, ...outcome, detail });
       throw error;
