@@ -14,7 +14,8 @@ export function storePause(server: OwnServer): Nemesis {
     name: "store pause",
     seizes: "store",
     async begin(controller, chance) {
-      const ms = chance.between(...(chance.happens(SHORT_SHARE) ? SHORT : LONG)) * controller.leaseMs;
+      const [from, to] = chance.happens(SHORT_SHARE) ? SHORT : LONG;
+      const ms = chance.between(from, to) * controller.leaseMs;
       const request = controller.began("store pause", "store", { ms });
       server.freeze();
       await controller.lasts(ms);
