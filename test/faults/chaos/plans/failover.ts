@@ -8,6 +8,14 @@ import type { Plan } from "../plan.ts";
 
 const VERSION = 15;
 
+/** For the time that a failover takes nobody works: of what befalls workers less is seen than elsewhere. */
+const FLOORS = {
+  "stale effects refused": 5,
+  "late completions refused": 1,
+  "freezes longer than a lease during a run": 5,
+  "kills during a run": 2,
+};
+
 /** While one server takes over from another, workers pause, and die. */
 const failoverPlan = (mode: Mode): Plan => ({
   name: `pg-${mode}`,
@@ -17,6 +25,7 @@ const failoverPlan = (mode: Mode): Plan => ({
     { nemesis: kill(), weight: 8 },
     { nemesis: lostReply(), weight: 6 },
   ],
+  floors: FLOORS,
   missing: () => missingOwnServer(VERSION),
 });
 
