@@ -58,6 +58,24 @@ optional("races on PostgreSQL 18", missingPostgres(18), () => {
     });
   });
 
+  describe("the jobs of one that has died", () => {
+    it("I16 are taken over one after the other, without a wait for the next sweep", async () => {
+      const world = await worldOf(18);
+      const store = storeOn(world, { sweepMs: 600_000, listen: false });
+      const jobs = Array.from({ length: 50 }, () => newJob());
+      await world.store.enqueue(jobs, CALL);
+      expect(await claimAll(world.store, ids.owner())).toHaveLength(50);
+      for (const { jobId } of jobs) await world.lapse(jobId, 60_000);
+      const owner = ids.owner();
+      const claimed: string[] = [];
+      for (let n = 0; n < jobs.length; n += 1) {
+        const found = await store.claim({ owner, queues: ["queue"], limit: 1, takeover: true }, CALL);
+        claimed.push(...found.jobs.map(({ job }) => job.jobId));
+      }
+      expect(claimed).toEqual(jobs.map(({ jobId }) => jobId));
+    });
+  });
+
   describe("five transactions that enqueue one unique key, of which four roll back", () => {
     it("C17 leave the job of the one that commits, and tell nobody else of a job that is not there", async () => {
       const world = await worldOf(18);
