@@ -1,4 +1,4 @@
-// Runs jobs, and never ends one, or ends each at once: node stayer.js ADDRESS stays|returns
+// Runs jobs, and stays with each until its signal fires, or ends it at once: node stayer.js ADDRESS stays|returns
 
 import { defineJob } from "leasehold";
 import { args, leasehold, tell } from "./store.js";
@@ -8,9 +8,10 @@ const [how] = args;
 const job = defineJob({
   name: "job",
   leaseMs: 2_000,
-  run(/** @type {any} */ { job: { id, previous }, lease }) {
+  run(/** @type {any} */ { job: { id, previous }, lease, signal }) {
     tell("begun", { id, owner: lease.token.owner, previous });
-    return how === "stays" ? new Promise(() => {}) : undefined;
+    return how === "stays" ? new Promise((resolve) => signal.addEventListener("abort", resolve)) : undefined;
   },
 });
-leasehold.work([job], { concurrency: 10 });
+const worker = leasehold.work([job], { concurrency: 10 });
+worker.on("lost", ({ job: { id } }) => tell("lost", id));
