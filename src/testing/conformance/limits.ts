@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { JobId } from "../../protocol/identity.ts";
+import { LAST_MOMENT_MS } from "../../protocol/job.ts";
 import {
   assertHas,
   claim,
@@ -120,6 +121,17 @@ export const limits: Chapter = {
       await settled(world, fail(fence, YEAR_9999_MS - nowMs));
       assert.ok(((await row(world, fence.jobId)).runAtMs ?? 0) >= YEAR_9999_MS - 1_000);
       assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
+    }),
+
+    test("a retry or release that is delayed by more than time has is due at the end of the year 9999", async (world) => {
+      const fences = [await leased(world), await leased(world)] as const;
+      await settled(world, fail(fences[0], Number.MAX_SAFE_INTEGER));
+      await settled(world, release(fences[1], Number.MAX_SAFE_INTEGER));
+      for (const { jobId } of fences) assert.equal((await row(world, jobId)).runAtMs, LAST_MOMENT_MS);
+      const ready = await enqueued(world);
+      const claimed = await claim(world, newOwner());
+      assert.deepEqual(claimedIds(claimed), [ready]);
+      assert.ok(Number.isSafeInteger(claimed.nextDueInMs), `in ${claimed.nextDueInMs} ms`);
     }),
 
     test("a job may have a billion attempts", async (world) => {
