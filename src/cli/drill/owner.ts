@@ -42,7 +42,7 @@ export function resultOf(generation: number): string {
 
 async function act(context: RunContext, part: Part, tools: OwnerTools): Promise<void> {
   const write = async (): Promise<void> =>
-    tools.tell({ kind: "wrote", answer: await written(context, tools.target) });
+    tools.tell({ kind: "wrote", answer: await written(plain(context, context.lease), tools.target) });
   await write();
   if (part.waits) await tools.told();
   // As if the answer to the first had been lost.
@@ -91,15 +91,19 @@ async function answered(
  * The context of an owner who has looked at its clocks before the fault, and looks no more. With a lease that asks them
  * again the kits would not send the late write, and a drill of their destination would see nothing.
  */
-function unaware({ input, job, lease, progress, log, step }: RunContext): RunContext {
-  const { signal } = new AbortController();
-  const before: Lease = {
-    token: lease.token,
-    effectScope: lease.effectScope,
+function unaware(context: RunContext): RunContext {
+  const { token, effectScope } = context.lease;
+  return plain(context, {
+    token,
+    effectScope,
     state: "held",
     remainingMs: () => 1,
-    signal,
+    signal: new AbortController().signal,
     assertTrusted() {},
-  };
-  return { input, job, lease: before, signal, progress, log, step };
+  });
+}
+
+/** As an object that can be spread: whoever calls a handler of his own gives it another input. */
+function plain({ input, job, progress, log, step }: RunContext, lease: Lease): RunContext {
+  return { input, job, lease, signal: lease.signal, progress, log, step };
 }

@@ -10,6 +10,7 @@ import type { AccountPlace } from "../accounts/account.ts";
 import type { Choice } from "../accounts/kinds.ts";
 import { startService } from "../accounts/service.ts";
 import { Children } from "../children.ts";
+import { words } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { storeAt, storeLocation } from "../store-url.ts";
 import { Crew } from "./crew.ts";
@@ -95,6 +96,8 @@ async function played({ options, tools, store, place, folder, queue, crew }: Sta
   let done = 0;
   let brokenOff = 0;
   try {
+    // Should it be killed outright, this says what is left, and how to see the same again.
+    words(`leasehold: drilling ${store.description} in the queue ${queue}, seed ${seed}.`);
     progress.update(0, plan.length, 0);
     const drilled = await drill(
       plan,

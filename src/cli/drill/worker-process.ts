@@ -1,7 +1,7 @@
 /** Process A or B of a drill: a worker as any other, which runs one job for each part that it is told. */
 
 import { systemWorld } from "../../clock/system.ts";
-import { defineJob, Leasehold, type WorkerOptions } from "../../index.ts";
+import { defineJob, Leasehold, type Worker, type WorkerOptions } from "../../index.ts";
 import type { Store } from "../../stores/store.ts";
 import { errorText } from "../exit.ts";
 import { storeAt } from "../store-url.ts";
@@ -40,36 +40,38 @@ async function play(part: Part, store: Store, target: Target): Promise<void> {
   });
   const world = aimedWorld(part, spec.leaseMs, view.hasClaimed);
   const leasehold = new Leasehold({ store: view.store, world, log: () => {} });
-  let handled = Promise.resolve<unknown>(undefined);
   const job = defineJob({
     name: JOB,
     queue: spec.queue,
     leaseMs: spec.leaseMs,
-    run(context) {
-      const running = own(context, part, { store, target, world: systemWorld(), tell, told });
-      handled = running.catch(() => {});
-      return running;
-    },
+    run: (context) => own(context, part, { store, target, world: systemWorld(), tell, told }),
   });
   const options: WorkerOptions = {
     concurrency: 1,
-    graceMs: 0,
     schedules: false, // those of the store are none of the drill's business
     // A blocked process is to lose its lease; one that is cut off has a renewer that can be cut off.
     ...(fault === "block" ? { maxBlockedMs: Math.ceil(spec.leaseMs / 4) } : {}),
     ...(fault === "cut-off" ? { renewer: "inline" } : {}),
   };
-  const worker = leasehold.work([job], options);
-  const end = await new Promise<string>((resolve) => {
-    for (const name of ["completed", "retrying", "failed", "cancelled", "released", "lost"] as const)
-      worker.on(name, (event) => {
-        const why = "error" in event ? `: ${String(event.error)}` : "";
-        resolve(`${name}${why}`);
-      });
-  });
-  await handled;
-  await worker.stop();
+  const end = await firstEnd(leasehold.work([job], options));
   await tell({ kind: "ended", end, completions: view.settled });
+}
+
+/** How the first run ends. The worker is stopped in the same turn, so that no second one begins; its handler may go on. */
+async function firstEnd(worker: Worker): Promise<string> {
+  let stopped: Promise<void> | undefined;
+  const end = await new Promise<string>((resolve) => {
+    for (const name of ["completed", "retrying", "failed", "cancelled", "released", "lost"] as const) {
+      worker.on(name, (event) => {
+        // It came too late to be begun, and is claimed again.
+        if ("why" in event && event.why === "untrusted") return;
+        stopped ??= worker.stop();
+        resolve("error" in event ? `${name}: ${String(event.error)}` : name);
+      });
+    }
+  });
+  await stopped;
+  return end;
 }
 
 /** The drill was killed, and nobody else would wake whoever is stopped. */
