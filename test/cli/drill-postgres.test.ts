@@ -34,7 +34,9 @@ optional("drill on PostgreSQL 18", missingPostgres(18), () => {
     expect(await rowsOf(url, "select name, state, generation::int from leasehold.record")).toEqual([
       { name: "mail", state: "ready", generation: 0 },
     ]);
-    expect(await rowsOf(url, "select nspname from pg_namespace where nspname like 'leasehold_%'")).toEqual([]);
+    expect(await rowsOf(url, "select nspname from pg_namespace where nspname like 'leasehold_%'")).toEqual(
+      [],
+    );
   });
 
   it("tells what a blind destination lets through", async () => {
@@ -55,7 +57,10 @@ optional("drill on PostgreSQL 18", missingPostgres(18), () => {
   it("makes no store where there is none", async () => {
     const url = await emptyDatabase(18);
     const { code, stderr } = await cli(["drill", "--store", url], { cwd: folder() });
-    expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringMatching(/There is no store at/) });
+    expect({ code, stderr }).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(/There is no store at/),
+    });
     expect(await rowsOf(url, "select nspname from pg_namespace where nspname like 'leasehold%'")).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Report } from "../../src/cli/drill/report.ts";
 import { openDatabase } from "../../src/stores/sqlite/index.ts";
-import { blocksOf, matching, page } from "../docs/markdown.ts";
+import { type Block, blocksOf, matching, page } from "../docs/markdown.ts";
 import { eventually } from "../support/eventually.ts";
 import { cli, cliJson, enqueued, file, folder, startCli, withStore } from "./support.ts";
 
@@ -91,7 +91,11 @@ describe("drill", () => {
           sent: 1,
           refused: 0,
           letThrough: [
-            { fault: "pause", line: expect.stringMatching(/^job:/), key: expect.stringMatching(/^job:.*\/1$/) },
+            {
+              fault: "pause",
+              line: expect.stringMatching(/^job:/),
+              key: expect.stringMatching(/^job:.*\/1$/),
+            },
           ],
         },
         repeats: { sent: 1, answered: 0, madeAgain: [{ fault: "lost-reply" }] },
@@ -164,13 +168,18 @@ describe("drill --jobs", () => {
   it("prints what the how-to page shows", async () => {
     const { cwd } = await withStoreIn();
     const blocks = blocksOf(page("docs/how-to/drill.md"));
-    const [module] = blocks.filter(({ marks }) => marks[0] === "file");
-    const [output] = blocks.filter(({ marks }) => marks[0] === "output");
-    const [, command] = blocks.filter(({ language }) => language === "sh");
-    file(cwd, "ledger.mjs", module?.text as string);
-    const [, , ...args] = (command?.text as string).replace("app.db", "leasehold.db").trim().split(" ");
+    const text = (of: (block: Block) => boolean): string =>
+      blocks.filter(of).at(-1)!.text.replace("app.db", "leasehold.db");
+    file(
+      cwd,
+      "ledger.mjs",
+      text(({ marks }) => marks[0] === "file"),
+    );
+    const [, , ...args] = text(({ language }) => language === "sh")
+      .trim()
+      .split(" ");
     const { code, stdout } = await cli(args, { cwd });
-    expect(stdout).toMatch(matching((output?.text as string).replace("app.db", "leasehold.db")));
+    expect(stdout).toMatch(matching(text(({ marks }) => marks[0] === "output")));
     expect(code).toBe(1);
   });
 
@@ -232,7 +241,9 @@ describe("drill reports a store", () => {
     const schema = older.prepare("select schema_version from leasehold_store").get();
     older.close();
     const { code, stdout, stderr } = await cli(["drill"], { cwd });
-    expect(stderr).toMatch(/has schema \d+, and this version of leasehold needs \d+\. Run `leasehold migrate`/);
+    expect(stderr).toMatch(
+      /has schema \d+, and this version of leasehold needs \d+\. Run `leasehold migrate`/,
+    );
     expect([code, stdout]).toEqual([4, ""]);
     const after = await openDatabase(path);
     expect(after.prepare("select schema_version from leasehold_store").get()).toEqual(schema);
@@ -243,8 +254,18 @@ describe("drill reports a store", () => {
 describe("drill refuses wrong usage before anything is made", () => {
   const cases: [title: string, args: string[], code: number, message: RegExp][] = [
     ["a store that is not there", ["--store", "typo.db"], 4, /There is no store at .*typo\.db/],
-    ["a destination that is none", ["--destination", "ftp://u:secret@h"], 2, /give one of sqlite, .*, blind\./],
-    ["two destinations", ["--destination", "blind", "--jobs", "jobs.mjs"], 2, /give it or --destination, not both/],
+    [
+      "a destination that is none",
+      ["--destination", "ftp://u:secret@h"],
+      2,
+      /give one of sqlite, .*, blind\./,
+    ],
+    [
+      "two destinations",
+      ["--destination", "blind", "--jobs", "jobs.mjs"],
+      2,
+      /give it or --destination, not both/,
+    ],
     ["no rounds", ["--rounds", "0"], 2, /whole number, 1 or more/],
     ["too many rounds", ["--rounds", "1001"], 2, /at most 1000/],
     ["a lease that is too short", ["--lease", "100ms"], 2, /250ms to 1m/],
@@ -252,7 +273,12 @@ describe("drill refuses wrong usage before anything is made", () => {
     ["a level that is none", ["--expect", "exactly-once"], 2, /at-least-once, deduplicated, fenced/],
     ["a missing module", ["--jobs", "gone.mjs"], 2, /--jobs: there is no file .*gone\.mjs/],
     ["a module without consent", ["--jobs", "plain.mjs"], 2, /exports no `drill`[\s\S]*effects are real/],
-    ["a level of its own", ["--jobs", "level.mjs"], 2, /drill\.level .* "exactly once"\. Give one of "fenced \+/],
+    [
+      "a level of its own",
+      ["--jobs", "level.mjs"],
+      2,
+      /drill\.level .* "exactly once"\. Give one of "fenced \+/,
+    ],
     ["a missing read", ["--jobs", "unread.mjs"], 2, /drill\.read of .* is no function/],
   ];
   for (const [title, args, code, message] of cases) {

@@ -24,8 +24,6 @@ export const FAULT_NAMES = Object.keys(FAULTS) as readonly FaultName[];
 
 /** After these A acts although somebody else has the job. */
 export const LEAVES_A_LATE_OWNER: ReadonlySet<FaultName> = new Set(["pause", "block", "cut-off"]);
-/** In these an effect is asked for again that was made before. */
-export const REPEATS_AN_EFFECT: ReadonlySet<FaultName> = new Set(["kill-before-complete", "lost-reply"]);
 
 export interface PlannedRound {
   /** From 1. */

@@ -72,7 +72,9 @@ async function targetPlace(
 ): Promise<TargetPlace> {
   if ("module" in place) return { module: resolve(place.module) };
   const service = place.kind === "http" ? await startService(children, join(folder, "service.db")) : "";
-  const account: AccountPlace = { ...place, folder, service, name: name.replaceAll("-", "_") };
+  // Short enough for a schema's name, and as much the drill's own.
+  const schema = name.replaceAll("-", "").replace("leasehold", "leasehold_");
+  const account: AccountPlace = { ...place, folder, service, name: schema };
   return { account };
 }
 

@@ -24,7 +24,8 @@ export function verdictOf(figures: Figures, declared: Declared): Verdict {
   const store = storeVerdict(figures);
   const destination = destinationVerdict(figures, declared);
   const unplayed = figures.faults.reduce((sum, { planned, played }) => sum + planned - played, 0);
-  const drill = unplayed === 0 ? null : `${unplayed} rounds were not played to their end; they show nothing.`;
+  const drill =
+    unplayed === 0 ? null : `${counted(unplayed, "round")} not played to the end, which show nothing.`;
   const isKept = store.isKept && destination.isKept;
   const exitCode = !isKept ? EXIT.failed : drill === null ? EXIT.done : EXIT.unreachable;
   return { exitCode, store: store.text, destination: destination.text, drill };
