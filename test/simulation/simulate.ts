@@ -6,8 +6,10 @@ import {
   i1TokenUnique,
   i5EndsOnce,
   i7FenceMonotone,
+  i8AppliedOnce,
   i9NoForeignToken,
   i15AttemptsBounded,
+  i19NoStartAfterCancel,
 } from "../../src/protocol/invariants.ts";
 import { isEnded } from "../../src/protocol/job.ts";
 import type { Claimed, Store } from "../../src/stores/store.ts";
@@ -325,9 +327,10 @@ class Simulation {
       i1TokenUnique(grants),
       i5EndsOnce(whole),
       i15AttemptsBounded(whole),
+      i19NoStartAfterCancel(whole),
       i7FenceMonotone(ledger.log),
       i9NoForeignToken(ledger.log, grants),
-      this.#i8AppliedOnce(),
+      i8AppliedOnce(ledger.log),
     ];
     for (const verdict of verdicts) if (verdict !== undefined) broken.push(verdict);
     for (const id of this.#acknowledged) {
@@ -351,17 +354,5 @@ class Simulation {
 
   #wasNeverRetried(id: JobId): boolean {
     return !this.#world.history.some(({ operation, after }) => operation === "retry" && after?.jobId === id);
-  }
-
-  #i8AppliedOnce(): string | undefined {
-    const answers = new Map<string, string>();
-    for (const { key, effect, outcome, answer } of this.#world.ledger.log) {
-      if (outcome !== "stale" && !answer.startsWith(effect)) return `I8: ${effect} was answered as ${answer}`;
-      if (outcome === "applied" && answers.has(key)) return `I8: ${key} took effect twice`;
-      if (outcome === "applied") answers.set(key, answer);
-      else if (outcome === "duplicate" && answers.get(key) !== answer)
-        return `I8: ${key} was answered otherwise`;
-    }
-    return undefined;
   }
 }

@@ -34,7 +34,6 @@ export class SimWorld {
   readonly #memory: MemoryStore;
   readonly #mutant: Mutant;
   #storeAheadMs = 0;
-  readonly #cancelled = new Set<JobId>();
   readonly #holders = new Map<string, JobId>();
   #past: MemoryState[] = [];
 
@@ -124,7 +123,6 @@ export class SimWorld {
       this.history.push(transition);
       if (transition.operation === "claim" && transition.before?.owner != null) this.seen.reclaims++;
       this.broken.push(...brokenBy(transition));
-      this.#judgeCancel(transition);
       this.#judgeResource(transition);
       for (const grant of grantsOf(transition)) this.grants.push(grant);
     }
@@ -144,17 +142,6 @@ export class SimWorld {
       this.#holders.set(resource, jobId);
     } else if (after.state !== "leased" && this.#holders.get(resource) === jobId) {
       this.#holders.delete(resource);
-    }
-  }
-
-  /** I19: what was told to be cancelled is not claimed again, unless an operator retries it. */
-  #judgeCancel({ operation, after }: Transition): void {
-    if (after === undefined) return;
-    const { jobId } = after;
-    if (operation === "cancel" && after.cancelRequested) this.#cancelled.add(jobId);
-    else if (operation === "retry") this.#cancelled.delete(jobId);
-    else if (operation === "claim" && this.#cancelled.has(jobId) && !this.lostPast.has(jobId)) {
-      this.broken.push(`I19: job ${jobId} was claimed after it was cancelled`);
     }
   }
 }
