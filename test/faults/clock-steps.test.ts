@@ -44,22 +44,27 @@ optional("clocks that are set while workers work", missingFaketime, () => {
         // SQLite reads the clock of the process; a server has its own.
         await renewedAfter(place, jobId, place.kind === "sqlite" ? byMs : 0);
         // A lease may expire early by a step forward, or when the machine is busy, and be taken over: counted, and safe.
-        const { generation, attempt } = (await place.leasehold.get(jobId)) ?? {};
-        expect(attempt).toBeLessThanOrEqual(startedIn(children));
+        const { generation } = (await place.leasehold.get(jobId)) ?? {};
         if (process.env["LEASEHOLD_SHOW"] === "1")
           process.stdout.write(`${place.kind}, ${byMs} ms: generation ${generation}\n`);
 
-        const { owner } = (await place.leasehold.get(jobId)) ?? {};
-        const has = (child: Child): boolean =>
-          (child.all("started") as { token: { owner: string } }[]).some(({ token }) => token.owner === owner);
-        const holder = children.find(has);
+        const holder = await eventually("somebody's run", async () => {
+          const { owner } = (await place.leasehold.get(jobId)) ?? {};
+          return children.find((child) =>
+            (child.all("started") as { token: { owner: string } }[]).some(
+              ({ token }) => token.owner === owner,
+            ),
+          );
+        });
         const other = children.find((child) => child !== holder);
-        await holder?.kill();
+        // A run that it has lost must not keep it from taking the job alone, as a suspect (W8).
+        other?.process.send("finish");
+        await holder.kill();
         const had = startedIn([other as Child]);
         await eventually("the other one takes over", () => startedIn([other as Child]) > had);
         other?.process.send("finish");
         await eventually("its end is told", () => other?.all("completed").length === 1);
-        expect(holder?.all("completed")).toEqual([]);
+        expect(holder.all("completed")).toEqual([]);
       },
     );
   });

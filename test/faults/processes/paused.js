@@ -8,7 +8,8 @@ import { sqliteGuard } from "leasehold/destinations/sqlite";
 import { openDatabase } from "leasehold/sqlite";
 import { given, openLeasehold, tell, tellAll } from "./support.js";
 
-const PAUSED_MS = 1_000;
+/** Longer than a busy machine lets anybody wait, shorter than the test stops this process. */
+const PAUSED_MS = 4_000;
 const guard = sqliteGuard(await openDatabase(given.data));
 /** @type {import("leasehold").RunContext | undefined} */
 let run;
