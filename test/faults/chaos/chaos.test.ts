@@ -16,14 +16,22 @@ const RUNS: readonly { readonly plan: Plan; readonly seconds: number }[] = [
   { plan: postgresPlan(seed % 2 === 0 ? 15 : 18), seconds: 30 },
 ];
 
+const LONGEST_MS = 240_000;
+
 for (const { plan, seconds } of RUNS) {
   optional(`chaos ${plan.name}`, missingProc ?? plan.missing?.(), () => {
     it("keeps every invariant while workers are paused, killed, blocked and replaced", {
-      timeout: 240_000,
-    }, async () => {
+      timeout: LONGEST_MS,
+    }, async (context) => {
       const run = await chaosRun({ plan, seed, seconds });
       const verdict = judge(run.record);
       const report = reportOf(run.record, verdict);
+      if (verdict.result === "void") {
+        // Neither passed nor failed: on a machine that is too busy for enough faults, nothing is shown.
+        forget(run);
+        context.task.meta.notRun = `chaos ${plan.name}: void, too few faults were seen`;
+        context.skip(report);
+      }
       expect(exitCodeOf(verdict), `${report}\nkept in ${run.folder}`).toBe(0);
       forget(run);
     });

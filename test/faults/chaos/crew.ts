@@ -1,8 +1,8 @@
 import { Child } from "../../support/child.ts";
 import type { Ground } from "./ground.ts";
 import { Member, type MemberOrders } from "./member.ts";
-import type { HistoryFile } from "./processes/history-file.js";
-import { CONCURRENCY, SETTINGS, WORKERS } from "./settings.ts";
+import { type HistoryFile, monotonicMs } from "./processes/history-file.js";
+import { CONCURRENCY, type Settings, WORKERS } from "./settings.ts";
 
 /** The workers, and the process with the destinations that they write to. */
 export interface Crew {
@@ -19,9 +19,10 @@ export async function startCrew(
   histories: string,
   history: HistoryFile,
   destination: string,
+  settings: Settings,
 ): Promise<Crew> {
   const orders: MemberOrders = {
-    ...SETTINGS,
+    ...settings,
     histories,
     store: ground.store,
     databaseUrl: ground.databaseUrl,
@@ -50,11 +51,17 @@ export async function startCrew(
   };
 }
 
+export interface Destination {
+  readonly url: string;
+  readonly child: Child;
+  /** Which tells how busy the machine is. */
+  readonly startedInMs: number;
+}
+
 /** The destinations `http` and `blind`. */
-export async function startDestination(
-  path: string,
-): Promise<{ readonly url: string; readonly child: Child }> {
+export async function startDestination(path: string): Promise<Destination> {
+  const askedMs = monotonicMs();
   const child = new Child(new URL("./processes/destination.js", import.meta.url).pathname, [path]);
   const port = await child.tells("listening");
-  return { url: `http://127.0.0.1:${port}`, child };
+  return { url: `http://127.0.0.1:${port}`, child, startedInMs: monotonicMs() - askedMs };
 }

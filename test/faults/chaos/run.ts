@@ -16,12 +16,12 @@ import { SELECT_DECISIONS } from "./processes/decisions.js";
 import { HistoryFile, monotonicMs } from "./processes/history-file.js";
 import { MAX_BACKOFF_MS } from "./processes/jobs.js";
 import type { DestinationEntry, RunRecord, ScheduleOfRun } from "./record.ts";
-import { SETTINGS } from "./settings.ts";
+import { settingsFor } from "./settings.ts";
 import { Tail } from "./tail.ts";
 import { Workload } from "./workload.ts";
 
-/** After the faults all jobs have so long to end, ms: beyond it the run is over, and the checker says what is stuck. */
-const END_WITHIN_MS = 20_000;
+/** After the faults all jobs have so many leases to end: beyond it the run is over, and the checker says what is stuck. */
+const END_WITHIN_LEASES = 50;
 const LOOK_EVERY_MS = 50;
 /** A run that has not seen enough for a verdict goes on, to so many times its length at most. */
 const LONGER = 3;
@@ -78,17 +78,18 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
   await ground.prepare();
   const nemesis = new HistoryFile(histories, "nemesis", 1);
   const client = new HistoryFile(histories, "client", 1);
-  const workload = new Workload(store, client, chance.branch(), SETTINGS.leaseMs);
-  ends.push(() => workload.close());
   const destinations = join(folder, "destinations.db");
-  const { url, child } = await startDestination(destinations);
+  const { url, child, startedInMs } = await startDestination(destinations);
   ends.push(() => child.kill());
-  const crew: Crew = await startCrew(ground, folder, histories, nemesis, url);
+  const settings = settingsFor(startedInMs);
+  const workload = new Workload(store, client, chance.branch(), settings.leaseMs);
+  ends.push(() => workload.close());
+  const crew: Crew = await startCrew(ground, folder, histories, nemesis, url, settings);
   ends.push(() => crew.end());
 
   const tail = new Tail(histories);
   ends.push(async () => tail.close());
-  const controller = new Controller(crew.members, workload, SETTINGS.leaseMs, nemesis, tail);
+  const controller = new Controller(crew.members, workload, settings.leaseMs, nemesis, tail);
   ends.push(async () => controller.heal());
   const beganMs = monotonicMs();
   const working = workload.run(controller.healing);
@@ -97,10 +98,10 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
     plan: plan.name,
     seed,
     store: ground.description,
-    leaseMs: SETTINGS.leaseMs,
-    pollMs: SETTINGS.pollMs,
-    sweepMs: SETTINGS.sweepMs,
-    marginMs: SETTINGS.marginMs,
+    leaseMs: settings.leaseMs,
+    pollMs: settings.pollMs,
+    sweepMs: settings.sweepMs,
+    marginMs: settings.marginMs,
     maxBackoffMs: MAX_BACKOFF_MS,
     seconds: (healedAtMs - beganMs) / 1_000,
     history: readHistories(histories),
@@ -128,7 +129,10 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
   nemesis.note("healed all");
 
   const schedule = await workload.endSchedule();
-  while ((await workload.unfinished()) > 0 && monotonicMs() - healedAtMs < END_WITHIN_MS)
+  while (
+    (await workload.unfinished()) > 0 &&
+    monotonicMs() - healedAtMs < END_WITHIN_LEASES * settings.leaseMs
+  )
     await sleep(LOOK_EVERY_MS);
   nemesis.note("all ended", { detail: { unfinished: await workload.unfinished() } });
   await crew.stop();

@@ -1,16 +1,39 @@
-/** The lengths of time of all runs, ms: short leases, so that much happens in little time. */
-export const SETTINGS = {
-  leaseMs: 400,
-  pollMs: 50,
-  sweepMs: 200,
+/** The lengths of time of a run, ms: short leases, so that much happens in little time. */
+export interface Settings {
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly sweepMs: number;
   /** The default for a lease of this length (T2). */
-  marginMs: 50,
+  readonly marginMs: number;
   /** A call to the store is given up after it. */
-  callTimeoutMs: 1_500,
+  readonly callTimeoutMs: number;
   /** For handlers, after SIGTERM. */
-  graceMs: 600,
-} as const;
+  readonly graceMs: number;
+}
 
+export const SWEEP_MS = 200;
 export const WORKERS = 4;
 /** Handlers at once in each worker. */
-export const CONCURRENCY = 3;
+export const CONCURRENCY = 4;
+
+const LEASE_MS = 400;
+/** As long as a process with everything that it imports takes to start where nothing else goes on, ms, and some. */
+const STARTS_IN_MS = 600;
+const SLOWEST = 4;
+
+/**
+ * What a machine is too busy for within a lease shows nothing but that. So where processes take longer to start than on a
+ * quiet one, leases are longer, and all else with them.
+ */
+export function settingsFor(startedInMs: number): Settings {
+  const pace = Math.min(Math.max(1, startedInMs / STARTS_IN_MS), SLOWEST);
+  const leaseMs = Math.round(LEASE_MS * pace);
+  return {
+    leaseMs,
+    pollMs: 50,
+    sweepMs: SWEEP_MS,
+    marginMs: Math.max(leaseMs / 10, 50),
+    callTimeoutMs: Math.round(1_500 * pace),
+    graceMs: Math.round(600 * pace),
+  };
+}

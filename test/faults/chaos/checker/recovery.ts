@@ -1,5 +1,6 @@
 /** I16: a lapsed lease is taken over soon, when somebody is there who has room for it. */
 
+import type { Call } from "./calls.ts";
 import type { Evidence } from "./evidence.ts";
 import { overlaps } from "./faults.ts";
 import type { Broken, Judgement } from "./verdict.ts";
@@ -8,10 +9,16 @@ const REPLY_MS = 250;
 /** Fewer say nothing about their 99th part. */
 const FEWEST = 10;
 
+/** It took lapsed jobs as well, and would have taken one more. */
+function hadRoomLeft({ invoke, replies }: Call): boolean {
+  const { limit = Number.POSITIVE_INFINITY, takeover } = invoke.detail ?? {};
+  return takeover !== false && replies.filter(({ job }) => job !== undefined).length < Number(limit);
+}
+
 export function recovery(evidence: Evidence): Judgement {
   const { record, changes, time, faults, callsByOp } = evidence;
   const boundMs = record.pollMs + record.sweepMs + REPLY_MS;
-  const asked = (callsByOp.get("claim") ?? []).map(({ invoke }) => invoke.atMs);
+  const asked = (callsByOp.get("claim") ?? []).filter(hadRoomLeft).map(({ invoke }) => invoke.atMs);
   const isBusy = faults.filter(
     ({ kind, detail }) =>
       kind === "store" ||
@@ -25,7 +32,7 @@ export function recovery(evidence: Evidence): Judgement {
     const afterMs = nowMs - before.leaseUntilMs;
     const lapsedMs = time.monotonicMs(before.leaseUntilMs);
     if (lapsedMs === undefined) continue;
-    // Who asks has a free place (W1). Without anybody who asks in time, nobody had.
+    // Who gets fewer than it asks for has a place left (W1). Without anybody who asks so in time, nobody had.
     const hadRoom = asked.some((ms) => ms >= lapsedMs && ms <= lapsedMs + record.pollMs + record.sweepMs);
     const isHeldUp = isBusy.some((fault) => overlaps(fault, lapsedMs, lapsedMs + boundMs));
     if (!hadRoom || isHeldUp) continue;

@@ -4,8 +4,11 @@ import type { PostgresVersion } from "../../../support/postgres-server.ts";
 import type { Ground, MakeGround } from "../ground.ts";
 import { SELECT_DECISIONS, TABLES } from "../processes/decisions.js";
 import type { AuditEntry, DestinationEntry } from "../record.ts";
-import { SETTINGS } from "../settings.ts";
+import { SWEEP_MS } from "../settings.ts";
 import { AUDIT_TRIGGERS, SELECT_AUDIT } from "./postgres-audit.ts";
+
+/** Processes die here, and the machine does not: what was written is there also without waiting for the disk. */
+const UNHURRIED = { fsync: "off", full_page_writes: "off" };
 
 /** A ground on a server of the run's own, for nemeses that lay hands on it. */
 export interface PostgresGround extends Ground {
@@ -13,7 +16,7 @@ export interface PostgresGround extends Ground {
 }
 
 export function postgresGround(version: PostgresVersion): MakeGround {
-  return async () => onServer(await ownServer(version));
+  return async () => onServer(await ownServer(version, UNHURRIED));
 }
 
 /** @param url where workers find it; default: the server itself */
@@ -26,7 +29,7 @@ export function onServer(server: OwnServer, url = server.url): PostgresGround {
     server,
     description: `pg ${server.version}`,
     store: { kind: "postgres", url },
-    open: () => postgres({ connectionString: server.url, sweepMs: SETTINGS.sweepMs }),
+    open: () => postgres({ connectionString: server.url, sweepMs: SWEEP_MS }),
     prepare: async () => {
       await server.query(TABLES.postgres + AUDIT_TRIGGERS);
     },

@@ -1,9 +1,10 @@
 import { join } from "node:path";
+import { sqliteGuard } from "leasehold/destinations/sqlite";
 import { openDatabase, sqlite } from "leasehold/sqlite";
 import type { Ground } from "../ground.ts";
 import { SELECT_DECISIONS, TABLES } from "../processes/decisions.js";
 import type { AuditEntry, DestinationEntry } from "../record.ts";
-import { SETTINGS } from "../settings.ts";
+import { SWEEP_MS } from "../settings.ts";
 import { auditTriggers, readAudit } from "./sqlite-audit.ts";
 
 /** A SQLite file; its clock is the machine's. */
@@ -14,8 +15,11 @@ export async function sqliteFile(folder: string): Promise<Ground> {
   return {
     description: "sqlite",
     store: { kind: "sqlite", path },
-    open: () => sqlite({ path, synchronous: "normal", sweepMs: SETTINGS.sweepMs }),
-    prepare: async () => eyes.exec(TABLES.sqlite + auditTriggers(eyes)),
+    open: () => sqlite({ path, synchronous: "normal", sweepMs: SWEEP_MS }),
+    prepare: async () => {
+      eyes.exec(TABLES.sqlite + auditTriggers(eyes));
+      await sqliteGuard(eyes).migrate();
+    },
     audit: async () => readAudit(eyes) as AuditEntry[],
     decisions: async () => eyes.prepare(SELECT_DECISIONS).all() as unknown as DestinationEntry[],
     close: async () => eyes.close(),

@@ -2,7 +2,7 @@
 // was looked at, that it was sent, and what was answered.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { LeaseholdError, LeaseNotTrustedError, UnknownOutcomeError } from "leasehold";
+import { LeaseholdError, UnknownOutcomeError } from "leasehold";
 import { EffectRunningError, httpDestination, StaleTokenError } from "leasehold/destinations/http";
 import { decisionRow, EFFECTS, INSERT_DECISION } from "./decisions.js";
 
@@ -21,7 +21,6 @@ import { decisionRow, EFFECTS, INSERT_DECISION } from "./decisions.js";
  *   close(): Promise<void>,
  * }} GuardedDatabase
  */
-/** @typedef {EffectLease & { readonly signal: AbortSignal, assertTrusted(): void }} CheckedLease */
 /** @typedef {{ readonly job: string, readonly line: string, readonly generation: number, readonly owner: string, readonly key: string, readonly destination: string }} About */
 
 export const DESTINATIONS = ["database", "http", "blind"];
@@ -49,6 +48,11 @@ class EffectInFlight {
     this.#history = history;
     this.about = about;
     this.jobGeneration = jobGeneration;
+  }
+
+  checked() {
+    const { about, jobGeneration } = this;
+    this.#history.note("check", { ...about, detail: { jobGeneration } });
   }
 
   sent() {
@@ -102,14 +106,22 @@ export class Effects {
     return Effects.#inFlight.getStore()?.about;
   }
 
-  /** The world in which a fault at the point of sending comes before the effect is written down as sent. @param {World} world */
-  static sendingIn(world) {
+  /**
+   * A world that writes down when a deadline check has said yes, before anything goes wrong there, and when an effect is
+   * sent, after whatever went wrong on the way.
+   *
+   * @param {World} world
+   * @param {import("./faults.js").Faults} faults
+   * @returns {World}
+   */
+  static worldWith(world, faults) {
     return {
       ...world,
-      /** @param {import("../../../../src/clock/world.ts").FaultPoint} point */
       reached(point) {
-        world.reached(point);
-        if (point === "before-effect-send") Effects.#inFlight.getStore()?.sent();
+        const effect = Effects.#inFlight.getStore();
+        if (point === "after-deadline-check") effect?.checked();
+        faults.reached(point);
+        if (point === "before-effect-send") effect?.sent();
       },
     };
   }
@@ -127,7 +139,7 @@ export class Effects {
     const effect = new EffectInFlight(this.#history, about, this.#runs.of(job, lease.token));
     return Effects.#inFlight.run(effect, async () => {
       try {
-        const outcome = await this.#make(effect, this.#checked(lease, effect), destination, step);
+        const outcome = await this.#make(effect, lease, destination, step);
         effect.answered("ok", outcome);
       } catch (error) {
         const isUnknown = error instanceof UnknownOutcomeError || !(error instanceof LeaseholdError);
@@ -141,27 +153,8 @@ export class Effects {
   }
 
   /**
-   * The lease, whose deadline check is written down when it says yes.
-   *
+   * @param {EffectInFlight} effect
    * @param {Lease} lease
-   * @param {EffectInFlight} effect
-   * @returns {CheckedLease}
-   */
-  #checked(lease, { about, jobGeneration }) {
-    return {
-      token: lease.token,
-      effectScope: lease.effectScope,
-      signal: lease.signal,
-      assertTrusted: () => {
-        lease.assertTrusted();
-        this.#history.note("check", { ...about, detail: { jobGeneration } });
-      },
-    };
-  }
-
-  /**
-   * @param {EffectInFlight} effect
-   * @param {CheckedLease} lease
    * @param {string} destination
    * @param {string} step
    */
@@ -175,7 +168,7 @@ export class Effects {
    * The first step by the guard's own transaction, the others in one of ours.
    *
    * @param {EffectInFlight} effect
-   * @param {EffectLease} lease
+   * @param {Lease} lease
    * @param {string} step
    */
   async #inDatabase({ about }, lease, step) {
@@ -198,7 +191,7 @@ export class Effects {
     const options = { step, request: { step } };
     try {
       if (step !== "append") {
-        const answer = await this.#database.admitted(lease, options, sql, params, told);
+        const answer = await this.#database.admitted(withoutSignal(lease), options, sql, params, told);
         return Object(answer).by === generation ? "applied" : "duplicate";
       }
       let isFresh = false;
@@ -219,21 +212,20 @@ export class Effects {
 
   /**
    * @param {EffectInFlight} effect
-   * @param {CheckedLease} lease
+   * @param {Lease} lease
    * @param {string} step
    */
   async #overHttp({ about }, lease, step) {
     const headers = { [ABOUT_HEADER]: JSON.stringify(about) };
-    // Half of them do not give up a request when the lease ends: so late ones arrive, and have to be refused.
-    const { signal: _, ...withoutSignal } = lease;
-    const stubborn = about.generation % 2 === 0;
+    // Most do not give up a request when the lease ends: so late ones arrive, and have to be refused.
+    const own = about.generation % 4 === 0 ? lease : withoutSignal(lease);
     for (;;) {
       try {
         const init = { method: "POST", body: step, step, headers, signal: AbortSignal.timeout(FETCH_MS) };
-        const response = await this.#http.fetch(stubborn ? withoutSignal : lease, `/guarded/${step}`, init);
+        const response = await this.#http.fetch(own, `/guarded/${step}`, init);
         if (!response.ok) throw new Error(`the service answered ${response.status}`);
         const { by } = /** @type {{ by: number }} */ (await response.json());
-        return by === lease.token.generation ? "applied" : "duplicate";
+        return by === about.generation ? "applied" : "duplicate";
       } catch (error) {
         if (!(error instanceof EffectRunningError)) throw error;
         await new Promise((resolve) => setTimeout(resolve, error.retryInMs));
@@ -245,7 +237,7 @@ export class Effects {
    * What nothing protects: it looks at the deadline, as all do, and sends.
    *
    * @param {EffectInFlight} effect
-   * @param {CheckedLease} lease
+   * @param {Lease} lease
    * @param {string} step
    */
   async #blindly({ about }, lease, step) {
@@ -267,7 +259,11 @@ export class Effects {
   }
 }
 
-/** Whether a run has nothing more to do here: it is no longer the owner, or may not think so. @param {unknown} error */
-export function endsTheRun(error) {
-  return error instanceof LeaseNotTrustedError || error instanceof StaleTokenError;
+/**
+ * @param {Lease} lease
+ * @returns {EffectLease & { assertTrusted(): void }}
+ */
+function withoutSignal(lease) {
+  const { token, effectScope } = lease;
+  return { token, effectScope, assertTrusted: () => lease.assertTrusted() };
 }

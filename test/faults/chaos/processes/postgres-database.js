@@ -39,12 +39,14 @@ export async function postgresDatabase(connectionString, world) {
 
   return {
     guard,
-    async admitted(lease, effect, sql, params, told) {
+    async admitted({ token, effectScope, assertTrusted }, effect, sql, params, told) {
+      // Looked at here, and not again behind the point at which a process is stopped: late effects are what is wanted.
+      assertTrusted?.();
       world.reached("before-effect-send");
       const answer = await transaction(async (client) => {
         /** @param {import("./decisions.js").Decision} decision */
         const log = (decision) => client.query(INSERT_DECISION, decisionRow("database", decision));
-        const step = await guard.admitIn(client, lease, effect);
+        const step = await guard.admitIn(client, { token, effectScope }, effect);
         if (!step.isFresh) {
           await log(told("duplicate", step.answer));
           return step.answer;

@@ -104,8 +104,8 @@ class Recorder {
     const claimed = await this.#answered("claim", requests, () => call(request, ...rest));
     const [number = 0] = requests;
     for (const { job, token, previous } of claimed.jobs) {
-      const about = { job: job.jobId, line: `job:${job.jobId}`, owner, generation: job.generation };
-      const detail = { ...(previous && { previous }), token, attempt: job.attempt };
+      const about = { job: job.jobId, line: token.line, owner, generation: token.generation };
+      const detail = { ...(previous && { previous }), jobGeneration: job.generation, attempt: job.attempt };
       this.#history.append({ kind: "ok", op: "claim", request: number, ...about, detail });
     }
     const ended = claimed.ended.map(({ jobId }) => jobId);

@@ -3,6 +3,7 @@
 
 import { Faults } from "./faults.js";
 import { HistoryFile } from "./history-file.js";
+import { tellLoopDelays } from "./loop-delay.js";
 import { recordedRenew } from "./recorded-store.js";
 
 /** Far above what the main loop counts to. */
@@ -22,6 +23,7 @@ const FIRST_REQUEST = 1_000_000;
 /** @param {RecordedRenewal} recorded */
 export async function openRenewal({ module, options, folder, name, incarnation, faults: buffer }) {
   const history = new HistoryFile(folder, name, incarnation, FIRST_REQUEST);
+  tellLoopDelays(history, "renewer");
   const faults = new Faults(history, name, buffer);
   const { openRenewal: open } = await import(module);
   const store = await open(options);

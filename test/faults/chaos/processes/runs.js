@@ -1,4 +1,5 @@
-// What a worker under test is at. A handler is told its token, which is on its resource's line when it has one. The histories tell of runs by their jobs'
+// What a worker under test is at. A handler is told its token, which is on its resource's line when it has one; the
+// histories tell of runs by their jobs'
 // own generations.
 
 export class Runs {

@@ -2,7 +2,7 @@
 
 import { StaleTokenError, sqliteGuard } from "leasehold/destinations/sqlite";
 import { openDatabase } from "leasehold/sqlite";
-import { decisionRow, INSERT_DECISION, TABLES } from "./decisions.js";
+import { decisionRow, INSERT_DECISION } from "./decisions.js";
 
 /** How long a transaction of the harness waits for the file's write lock, ms. */
 const WAIT_MS = 1_500;
@@ -46,15 +46,15 @@ export async function sqliteDatabase(path, world) {
     mine.prepare(text).all(Object.fromEntries(params.map((value, i) => [`$${i + 1}`, value])));
   /** @param {import("./decisions.js").Decision} decision */
   const log = (decision) => run(INSERT_DECISION, decisionRow("database", decision));
-  await transaction(() => mine.exec(TABLES.sqlite));
-  await guard.migrate();
 
   return {
     guard,
-    async admitted(lease, effect, sql, params, told) {
+    async admitted({ token, effectScope, assertTrusted }, effect, sql, params, told) {
+      // Looked at here, and not again behind the point at which a process is stopped: late effects are what is wanted.
+      assertTrusted?.();
       world.reached("before-effect-send");
       const answer = await transaction(() => {
-        const step = guard.admitIn(mine, lease, effect);
+        const step = guard.admitIn(mine, { token, effectScope }, effect);
         if (!step.isFresh) {
           log(told("duplicate", step.answer));
           return step.answer;

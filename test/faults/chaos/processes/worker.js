@@ -2,17 +2,14 @@
 // world whose fault points obey the controller. It works until SIGTERM.
 
 import { Leasehold } from "leasehold";
-import { postgres } from "leasehold/postgres";
-import { sqlite } from "leasehold/sqlite";
 import { systemWorld } from "../../../../dist/clock/system.js";
 import { Effects } from "./effects.js";
 import { Faults } from "./faults.js";
-import { HistoryFile, monotonicMs } from "./history-file.js";
+import { HistoryFile } from "./history-file.js";
 import { chaosJobs, handler } from "./jobs.js";
-import { postgresDatabase } from "./postgres-database.js";
+import { tellLoopDelays } from "./loop-delay.js";
 import { recordedStore } from "./recorded-store.js";
 import { Runs } from "./runs.js";
-import { sqliteDatabase } from "./sqlite-database.js";
 
 /** @typedef {{ readonly kind: "sqlite", readonly path: string } | { readonly kind: "postgres", readonly url: string, readonly listen?: string }} StoreAddress */
 /**
@@ -33,9 +30,6 @@ import { sqliteDatabase } from "./sqlite-database.js";
  * }} WorkerOrders
  */
 
-const LOOK_EVERY_MS = 10;
-const TOLD_FROM_MS = 20;
-
 const orders = /** @type {WorkerOrders} */ (JSON.parse(process.argv[2] ?? "{}"));
 const { name, incarnation, histories, leaseMs, pollMs, sweepMs, concurrency } = orders;
 const history = new HistoryFile(histories, name, incarnation);
@@ -54,20 +48,30 @@ process.on("message", (/** @type {any} */ order) =>
 process.on("disconnect", () => process.exit());
 
 /** That of the real build, which to the compiler is another one than the sources'. @type {unknown} */
-const built = { ...systemWorld(), reached: faults.reached.bind(faults) };
-const world = /** @type {import("../../../../src/clock/world.ts").World} */ (built);
-const sending = Effects.sendingIn(world);
-const store = open(orders.store);
-const database =
-  orders.store.kind === "sqlite"
-    ? await sqliteDatabase(orders.store.path, sending)
-    : await postgresDatabase(orders.databaseUrl ?? orders.store.url, sending);
+const built = systemWorld();
+const world = Effects.worldWith(
+  /** @type {import("../../../../src/clock/world.ts").World} */ (built),
+  faults,
+);
+/** @type {(stop: () => Promise<void>) => void} */
+let hasBegun = () => {};
+/** @type {Promise<() => Promise<void>>} */
+const stopping = new Promise((resolve) => {
+  hasBegun = resolve;
+});
+process.once("SIGTERM", async () => {
+  history.note("stopping");
+  const stop = await stopping;
+  await stop();
+});
+
+const { store, database } = await open(orders.store);
 const runs = new Runs();
 faults.isAt = () => {
   const { job, destination } = Effects.inFlight ?? {};
   return job === undefined ? { jobs: [...runs.unsettled] } : { jobs: [job], destination };
 };
-const effects = new Effects(history, runs, sending, database, orders.destination);
+const effects = new Effects(history, runs, world, database, orders.destination);
 
 const leasehold = new Leasehold({
   store: recordedStore(store, history, faults, recordedRenewals()),
@@ -84,14 +88,11 @@ const worker = leasehold.work(Object.values(chaosJobs(leaseMs, handler(effects, 
 history.note("working", { owner: worker.owner });
 process.send?.({ what: "working" });
 
-for (const event of /** @type {const} */ ([
-  "started",
-  "completed",
-  "retrying",
-  "failed",
-  "cancelled",
-  "released",
-])) {
+worker.on("started", ({ job, previous }) => {
+  runs.began(job);
+  history.note("started", { ...about(job), detail: { previous } });
+});
+for (const event of /** @type {const} */ (["completed", "retrying", "failed", "cancelled", "released"])) {
   worker.on(event, ({ job }) => over(event, job, {}));
 }
 worker.on("aborted", ({ job, reason }) => history.note("aborted", { ...about(job), detail: { reason } }));
@@ -104,21 +105,15 @@ worker.on("scheduled", ({ schedule, slotMs, answer }) =>
 worker.on("unreachable", () => history.note("unreachable"));
 worker.on("reachable", () => history.note("reachable"));
 
-// Each delay of the loop is told at its end, so that none of it is missed.
-let lookedMs = monotonicMs();
-setInterval(() => {
-  const ms = monotonicMs() - lookedMs - LOOK_EVERY_MS;
-  if (ms > TOLD_FROM_MS) history.note("loop delay", { detail: { ms } });
-  lookedMs = monotonicMs();
-}, LOOK_EVERY_MS).unref();
+tellLoopDelays(history, "main");
 
-process.once("SIGTERM", async () => {
-  history.note("stopping");
+async function stop() {
   await leasehold.close();
   await database.close();
   history.note("stopped");
   process.disconnect?.();
-});
+}
+hasBegun(stop);
 
 /**
  * @param {string} event
@@ -135,11 +130,24 @@ function about({ id, generation, token }) {
   return { job: id, line: `job:${id}`, generation, owner: token.owner };
 }
 
-/** @param {StoreAddress} address */
-function open(address) {
-  if (address.kind === "sqlite") return sqlite({ path: address.path, synchronous: "normal", sweepMs, world });
+/**
+ * What of the two it does not need is not imported: processes are started all the time.
+ *
+ * @param {StoreAddress} address
+ */
+async function open(address) {
+  if (address.kind === "sqlite") {
+    const { path } = address;
+    const { sqlite } = await import("leasehold/sqlite");
+    const { sqliteDatabase } = await import("./sqlite-database.js");
+    const store = sqlite({ path, synchronous: "normal", sweepMs, world });
+    return { store, database: await sqliteDatabase(path, world) };
+  }
   const { url: connectionString, listen } = address;
-  return postgres({ connectionString, ...(listen && { listen }), sweepMs, world });
+  const { postgres } = await import("leasehold/postgres");
+  const { postgresDatabase } = await import("./postgres-database.js");
+  const store = postgres({ connectionString, ...(listen && { listen }), sweepMs, world });
+  return { store, database: await postgresDatabase(orders.databaseUrl ?? connectionString, world) };
 }
 
 /** The thread imports our module, which imports the store's. */
