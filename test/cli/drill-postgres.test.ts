@@ -12,36 +12,53 @@ async function storeOf(cwd: string): Promise<string> {
   return url;
 }
 
-optional("drill on PostgreSQL 18", missingPostgres(18), () => {
-  it("sees every fault refused by the store and by a table in the same database, and leaves both as they were", async () => {
-    const cwd = folder();
-    const url = await storeOf(cwd);
-    const args = ["drill", "--store", url, "--destination", url, "--rounds", "1"];
-    const report = await cliJson<Report>(args, { cwd });
-    expect(report, JSON.stringify(report.figures)).toMatchObject({
-      ok: true,
-      exit: 0,
-      destination: { name: "postgres", level: "fenced + deduplicated", probe: { isProven: true } },
-      figures: {
-        reclaims: { count: 5 },
-        store: { lateRenewals: { sent: 3, refused: 3 }, repeatedCompletions: { sent: 1, already: 1 } },
-        lateWrites: { sent: 3, refused: 3 },
-        repeats: { sent: 2, answered: 2 },
-        overlaps: { leases: 0 },
-        brokenOff: [],
-      },
-    });
-    expect(await rowsOf(url, "select name, state, generation::int from leasehold.record")).toEqual([
-      { name: "mail", state: "ready", generation: 0 },
-    ]);
-    expect(await rowsOf(url, "select nspname from pg_namespace where nspname like 'leasehold_%'")).toEqual(
-      [],
-    );
-  });
+/** Each fault costs a lease, and the start of a process or two. */
+const SLOW = { timeout: 120_000 };
 
-  it("tells what a blind destination lets through", async () => {
+optional("drill on PostgreSQL 18", missingPostgres(18), () => {
+  it(
+    "sees every fault refused by the store and by a table in the same database, and leaves both as they were",
+    SLOW,
+    async () => {
+      const cwd = folder();
+      const url = await storeOf(cwd);
+      const args = ["drill", "--store", url, "--destination", url, "--rounds", "1", "--lease", "2s"];
+      const report = await cliJson<Report>(args, { cwd });
+      expect(report, JSON.stringify(report.figures)).toMatchObject({
+        ok: true,
+        exit: 0,
+        destination: { name: "postgres", level: "fenced + deduplicated", probe: { isProven: true } },
+        figures: {
+          reclaims: { count: 5 },
+          store: { lateRenewals: { sent: 3, refused: 3 }, repeatedCompletions: { sent: 1, already: 1 } },
+          lateWrites: { sent: 3, refused: 3 },
+          repeats: { sent: 2, answered: 2 },
+          overlaps: { leases: 0 },
+          brokenOff: [],
+        },
+      });
+      expect(await rowsOf(url, "select name, state, generation::int from leasehold.record")).toEqual([
+        { name: "mail", state: "ready", generation: 0 },
+      ]);
+      expect(await rowsOf(url, "select nspname from pg_namespace where nspname like 'leasehold_%'")).toEqual(
+        [],
+      );
+    },
+  );
+
+  it("tells what a blind destination lets through", SLOW, async () => {
     const cwd = folder();
-    const args = ["drill", "--store", await storeOf(cwd), "--destination", "blind", "--rounds", "1"];
+    const args = [
+      "drill",
+      "--store",
+      await storeOf(cwd),
+      "--destination",
+      "blind",
+      "--rounds",
+      "1",
+      "--lease",
+      "2s",
+    ];
     const report = await cliJson<Report>([...args, "--faults", "block,kill-before-complete"], { cwd });
     expect(report, JSON.stringify(report.figures)).toMatchObject({
       ok: false,
@@ -66,12 +83,20 @@ optional("drill on PostgreSQL 18", missingPostgres(18), () => {
 });
 
 optional("drill with Redis as destination", missingRedis(), () => {
-  it("sees it refuse and answer, and leaves nothing on the server", async () => {
+  it("sees it refuse and answer, and leaves nothing on the server", SLOW, async () => {
     const server = await RedisServer.start();
     try {
       const cwd = folder();
       expect((await cli(["migrate"], { cwd })).code).toBe(0);
-      const args = ["drill", "--destination", `redis://127.0.0.1:${server.port}`, "--rounds", "1"];
+      const args = [
+        "drill",
+        "--destination",
+        `redis://127.0.0.1:${server.port}`,
+        "--rounds",
+        "1",
+        "--lease",
+        "2s",
+      ];
       const report = await cliJson<Report>([...args, "--faults", "pause,kill-before-complete"], { cwd });
       expect(report, JSON.stringify(report.figures)).toMatchObject({
         exit: 0,

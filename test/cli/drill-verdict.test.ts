@@ -50,7 +50,7 @@ describe("a drill's verdict", () => {
   it("is 0 when all that was late was refused and repeats were answered", () => {
     const { exitCode, destination, store } = judged([late(REFUSED), repeated(ANSWERED)]);
     expect(exitCode).toBe(0);
-    expect(destination).toBe("refused all 1 late write; answered 1 repeated effect from the first record.");
+    expect(destination).toBe("refused 1 of 1 late write; answered 1 repeated effect from the first record.");
     expect(store).toMatch(/^refused all 2 late renewals and completions; 2 jobs taken over/);
   });
 

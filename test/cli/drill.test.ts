@@ -42,10 +42,14 @@ async function withStoreIn(): Promise<{ cwd: string; jobId: string }> {
   return { cwd, jobId: await enqueued(cwd, "mail", { to: "Ada" }) };
 }
 
+/** With leases that a busy machine does not let lapse before the fault comes. */
 const drilled = (cwd: string, ...args: string[]) =>
-  cliJson<Report>(["drill", "--rounds", "1", ...args], { cwd });
+  cliJson<Report>(["drill", "--rounds", "1", "--lease", "2s", ...args], { cwd });
 
-describe("drill", () => {
+/** Each fault costs a lease, and the start of a process or two. */
+const SLOW = { timeout: 120_000 };
+
+describe("drill", SLOW, () => {
   it("sees every fault refused by a SQLite store and a fenced destination, and leaves other jobs alone", async () => {
     const { cwd, jobId } = await withStoreIn();
     const report = await drilled(cwd, "--seed", "7");
@@ -133,7 +137,7 @@ describe("drill", () => {
   });
 });
 
-describe("drill --jobs", () => {
+describe("drill --jobs", SLOW, () => {
   it("runs the caller's own handler as the destination, and takes away what it wrote", async () => {
     const { cwd } = await withStoreIn();
     file(cwd, "jobs.mjs", ledger({ isHonest: true }));
@@ -201,7 +205,7 @@ describe("drill --jobs", () => {
   });
 });
 
-describe("drill reports a store", () => {
+describe("drill reports a store", SLOW, () => {
   it("in which a takeover does not take, as broken, with what it let through", async () => {
     const { cwd } = await withStoreIn();
     const database = await openDatabase(join(cwd, "leasehold.db"));

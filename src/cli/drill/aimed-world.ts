@@ -19,14 +19,16 @@ export function aimedWorld(part: Part, leaseMs: number, hasClaimed: () => boolea
     const beganMs = world.clock.monotonicMs();
     while (world.clock.monotonicMs() - beganMs < ms && !isOver());
   };
+  // Nobody could tell a blocked process that the drill is gone.
+  const parent = process.ppid;
+  const isOrphan = (): boolean => process.ppid !== parent;
   const signal = (name: "SIGSTOP" | "SIGKILL"): void => {
     process.kill(process.pid, name);
     spin(DELIVERED_MS);
   };
   const strikes: Partial<Record<Part["fault"], readonly [FaultPoint, () => void]>> = {
     pause: ["after-deadline-check", () => signal("SIGSTOP")],
-    // Not for ever: nobody could tell it that the drill is gone.
-    block: ["after-deadline-check", () => spin(20 * leaseMs, () => existsSync(part.goFile))],
+    block: ["after-deadline-check", () => spin(20 * leaseMs, () => existsSync(part.goFile) || isOrphan())],
     "kill-at-claim": ["after-claim-reply", () => signal("SIGKILL")],
     "kill-before-complete": ["before-complete-send", () => signal("SIGKILL")],
   };

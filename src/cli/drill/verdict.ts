@@ -81,7 +81,7 @@ function destinationVerdict(
 
 function lateWritesText({ sent, refused, answered }: Figures["lateWrites"]): string {
   if (sent === 0) return "";
-  if (refused === sent) return `refused all ${counted(sent, "late write")}`;
+  if (refused === sent) return `refused ${sent} of ${counted(sent, "late write")}`;
   const asRepeats = answered > 0 ? `, answered ${answered} as repeats` : "";
   return `of ${counted(sent, "late write")} none landed: it refused ${refused}${asRepeats}`;
 }
