@@ -78,6 +78,26 @@ describe("stopping (W6)", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
+  it("gives up no slot of a limited queue once it has closed, also when an outcome is answered after that", async () => {
+    const { leasehold, store, world } = testWorld({ callTimeoutMs: 500 });
+    await leasehold.limitQueue("job", { concurrency: 1 });
+    const answer = gate();
+    store.before("settle", () => answer.promise);
+    const job = defineJob({ name: "job", run: () => "done" });
+    await leasehold.enqueue(job);
+    const worker = leasehold.work([job]);
+    await world.advance(100);
+    expect(store.called("settle")).toBe(1);
+    const stopping = worker.stop();
+    await world.advance(510);
+    await stopping;
+    answer.open();
+    await world.advance(1_000);
+    expect((await leasehold.counts())[0]).toMatchObject({ completed: 1 });
+    expect(store.called("release")).toBe(0);
+    expect(world.pendingTimers).toBe(0);
+  });
+
   it("keeps the result of a handler that returns after its signal", async () => {
     const { leasehold, world } = testWorld();
     const job = defineJob({
