@@ -10,7 +10,10 @@ import type { Fence, FencingToken, Generation, JobId, Line } from "./identity.ts
 import { isEnded, type JobRecord } from "./job.ts";
 import type { NamedLease } from "./named-lease.ts";
 
-/** What was done to a job. `expire` is C12, and the end of a lapsed lease with a pending cancel. */
+/**
+ * What was done to a job. `expire` is C12, and the end of a lapsed lease with a pending cancel; `promote` makes a delayed
+ * job due, whatever the clock says afterwards.
+ */
 export type Operation =
   | "enqueue"
   | "replace"
@@ -23,6 +26,7 @@ export type Operation =
   | "heal"
   | "expire"
   | "rebase"
+  | "promote"
   | "cancel"
   | "revoke"
   | "retry"
@@ -81,18 +85,29 @@ export function i2GenerationSteps({ operation, before, after, floor, mark }: Tra
   );
 }
 
-/** I3: a claim takes what is ready and due, or a lease that has expired. */
-export function i3LegalClaim({ operation, before, nowMs }: Transition): Verdict {
-  if (operation !== "claim") return undefined;
-  const legal =
-    before !== undefined && (due(before, nowMs) || (before.state === "leased" && expired(before, nowMs)));
+/** I3: a claim takes what is ready and due, or a lease that has expired, and for one lease at most; C12 likewise. */
+export function i3LegalClaim({ operation, before, after, nowMs }: Transition): Verdict {
+  if (operation !== "claim" && operation !== "expire" && operation !== "promote") return undefined;
   const was = (): string => `${before?.state}, due ${before?.runAtMs}, leased until ${before?.leaseUntilMs}`;
-  return verdict(legal, "I3", () => `at ${nowMs} a job was claimed that is ${was()}`);
+  const lapsed = before !== undefined && before.state === "leased" && expired(before, nowMs);
+  const ready = before !== undefined && due(before, nowMs);
+  if (operation === "expire") {
+    return verdict(lapsed, "I3", () => `at ${nowMs} a lease was ended as expired that is ${was()}`);
+  }
+  if (operation === "promote") {
+    const isDue = before !== undefined && (before.runAtMs ?? nowMs) <= nowMs;
+    return verdict(isDue, "I3", () => `at ${nowMs} a job was made due that is ${was()}`);
+  }
+  if (!ready && !lapsed) return `I3: at ${nowMs} a job was claimed that is ${was()}`;
+  const untilMs = after?.leaseUntilMs ?? 0;
+  const longest = nowMs + (after?.leaseMs ?? 0);
+  return verdict(untilMs <= longest, "I3", () => `at ${nowMs} a job was claimed until ${untilMs}`);
 }
 
 /** I4: a renewal is its owner's, never shortens the lease but by T5, and reaches one lease from now at most. */
 export function i4LegalRenewal(transition: Transition): Verdict {
   const { operation, before, after, nowMs } = transition;
+  if (operation === "rebase") return rebasedInVain(transition);
   if (operation !== "renew") return undefined;
   if (before === undefined || after === undefined || !isOwners(transition)) return "I4: a stranger renewed";
   const untilMs = after.leaseUntilMs ?? 0;
@@ -102,6 +117,14 @@ export function i4LegalRenewal(transition: Transition): Verdict {
     ? untilMs === oneLeaseMs
     : untilMs === Math.max(beforeMs, oneLeaseMs);
   return verdict(legal, "I4", () => `at ${nowMs} a lease until ${beforeMs} was renewed until ${untilMs}`);
+}
+
+/** T5: whoever meets a lease that starts in the future shortens it, and no other. */
+function rebasedInVain({ before, after, nowMs }: Transition): Verdict {
+  const wasMs = before?.leaseUntilMs ?? 0;
+  const untilMs = after?.leaseUntilMs ?? wasMs;
+  const legal = untilMs === wasMs || (before !== undefined && fromFuture(before, nowMs));
+  return verdict(legal, "I4", () => `at ${nowMs} a lease until ${wasMs} was re-based to ${untilMs}`);
 }
 
 /** I5: only the current owner ends a run, and only with a generation from after the last loss. */
@@ -131,10 +154,16 @@ export function i6TerminalIsFinal({ operation, before, after }: Transition): Ver
   return verdict(legal, "I6", () => `${operation} changed a job that had ended as ${before.state}`);
 }
 
-/** I19: a job that was asked to stop is never made ready again, so that the answer to the cancel comes true. */
+/**
+ * I19: a job that was asked to stop is never made ready again nor claimed, and the request goes with the run only, so that
+ * the answer to the cancel comes true.
+ */
 export function i19CancelAgrees({ operation, before, after }: Transition): Verdict {
-  const forgotten = before?.state === "leased" && before.cancelRequested && after?.state === "ready";
-  return verdict(!forgotten, "I19", () => `${operation} made a job ready that was to be cancelled`);
+  if (before?.state !== "leased" || !before.cancelRequested || after === undefined) return undefined;
+  const forgotten = after.state === "ready" || operation === "claim";
+  if (forgotten) return `I19: ${operation} made a job ready that was to be cancelled`;
+  const isDropped = after.state === "leased" && !after.cancelRequested;
+  return verdict(!isDropped, "I19", () => `${operation} dropped the request to cancel`);
 }
 
 // Written out once more: a checker that shared these with the core could never find them wrong.
@@ -177,6 +206,28 @@ export function i7FenceMonotone(decisions: readonly Decision[]): Verdict {
       return `I7: ${token.line}: two owners were admitted with ${token.generation}`;
     }
     marks.set(token.line, token);
+  }
+  return undefined;
+}
+
+/** How a destination answered one effect, in its own order. */
+export interface Answered {
+  /** What was asked for: (job, run, step), whatever key it was sent under. */
+  readonly effect: string;
+  readonly outcome: "applied" | "duplicate" | "stale";
+  readonly answer: string;
+}
+
+/** I8: each effect is applied once, and what repeats it gets the first one's answer. */
+export function i8AppliedOnce(answered: readonly Answered[]): Verdict {
+  const answers = new Map<string, string>();
+  for (const { effect, outcome, answer } of answered) {
+    if (outcome === "stale") continue;
+    const first = answers.get(effect);
+    if (outcome === "applied" && first !== undefined) return `I8: ${effect} took effect twice`;
+    if (outcome === "duplicate" && first !== answer)
+      return `I8: ${effect} was answered otherwise than at first`;
+    answers.set(effect, answer);
   }
   return undefined;
 }
@@ -248,6 +299,19 @@ export function i5EndsOnce(history: readonly Transition[]): Verdict {
       if (ended.has(after.jobId)) return `I5: job ${after.jobId} ended twice`;
       ended.add(after.jobId);
     }
+  }
+  return undefined;
+}
+
+/** I19 over a job's whole past: once it was asked to stop no run of it begins, unless an operator retries it. */
+export function i19NoStartAfterCancel(history: readonly Transition[]): Verdict {
+  const cancelled = new Set<JobId>();
+  for (const { operation, after } of history) {
+    if (after === undefined) continue;
+    if (operation === "cancel" && after.cancelRequested) cancelled.add(after.jobId);
+    else if (operation === "retry") cancelled.delete(after.jobId);
+    else if (operation === "claim" && cancelled.has(after.jobId))
+      return `I19: job ${after.jobId} was claimed after it was cancelled`;
   }
   return undefined;
 }

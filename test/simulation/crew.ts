@@ -92,7 +92,7 @@ export class Crew {
     remote.onCall = (method) => judge.asks(worker.owner, method);
     remote.onAnswer = (heard) => {
       this.#world.tell(() => `${process.name} hears of ${heard.method}: ${shown(heard)}`);
-      if (heard.method === "claim") this.#heardClaim(effects, heard);
+      if (heard.method === "claim") this.#heardClaim(process, effects, heard);
       else if (heard.method === "renew") this.#heardRenewal(effects, heard, ends);
       else this.#heardEnd(heard, ends);
     };
@@ -118,10 +118,11 @@ export class Crew {
     });
   }
 
-  #heardClaim(effects: Effects, { value, sentMs }: Heard): void {
+  #heardClaim(process: SimProcess, effects: Effects, { value, sentMs }: Heard): void {
     for (const { job, token } of (value as Claimed).jobs) {
       const run = runName(job.jobId, job.owner, job.generation);
-      this.#world.judge.heard.add(run);
+      // One that comes late is not believed, and not renewed either.
+      if (process.monotonicMs() - sentMs < job.leaseMs / 2) this.#world.judge.heard.add(run);
       effects.claimed(run, token, sentMs);
     }
   }

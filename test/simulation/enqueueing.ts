@@ -35,7 +35,7 @@ export class Enqueueing {
   readonly behind: Map<JobId, Behind>;
   /** How many calls have not been answered yet. */
   open = 0;
-  /** The store's time at the look by which the schedule was made, or found made: from then on its slots count. */
+  /** The store's time at the last of the looks by which the schedule was made, or found made: from then on its slots count. */
   scheduledFromMs: number | undefined;
   readonly #terms: Terms;
   readonly #chance: Chance;
@@ -187,7 +187,8 @@ export class Enqueueing {
 
   #heard({ method, value, position }: Heard): void {
     this.#position = position;
-    if (method === "schedules.get") this.#lookedMs = (value as { readonly nowMs: number }).nowMs;
+    if (method !== "schedules.get") return;
+    this.#lookedMs = Math.max(this.#lookedMs ?? 0, (value as { readonly nowMs: number }).nowMs);
   }
 
   #acknowledge(id: JobId): void {

@@ -87,8 +87,6 @@ export class Judge {
     const { before, after, nowMs } = transition;
     if (before === undefined || after === undefined) return;
     const { jobId } = after;
-    if (primary.cancelled.has(jobId))
-      this.broken.push(`I19: job ${jobId} was claimed after it was cancelled`);
     if (after.resource !== null) this.#resource(primary, after.resource, jobId, nowMs);
     if (before.owner !== null) {
       this.seen.reclaims++;

@@ -30,8 +30,6 @@ export class Primary {
   /** What rows were at the last look: what differs has been written since. */
   readonly jobs: Map<JobId, JobRecord>;
   readonly leases: Map<string, NamedLease>;
-  /** Jobs that were told to stop. */
-  readonly cancelled = new Set<JobId>();
   /** Which run each resource was last given to. */
   readonly holders = new Map<string, JobRecord>();
   /** How many writes it has made. */
@@ -72,9 +70,7 @@ export class Primary {
     this.history.push({ at, transition });
     const { operation, after } = transition;
     if (after === undefined) return;
-    if (operation === "cancel" && after.cancelRequested) this.cancelled.add(after.jobId);
-    else if (operation === "retry") this.cancelled.delete(after.jobId);
-    else if (operation === "claim" && after.resource !== null) this.holders.set(after.resource, after);
+    if (operation === "claim" && after.resource !== null) this.holders.set(after.resource, after);
   }
 
   /** The last write is sent to the standby, which has it at `dueMs`, and never before those that went before it. */

@@ -10,6 +10,8 @@ const KEPT: readonly number[] = [
   5163, // a clock that was set back between the look at a schedule and its making
   5646, // a batch's last job, freed anew when a member ends again
   9293, // an outcome that was answered after its worker had stopped gave a slot back
+  30_082, // a schedule that was found made by a clock that had been set back since
+  30_418, // an answer to a claim that waited for the standby for longer than half a lease
   1_460_104_150, // an end that a promotion lost: nobody renews what its worker knows as done
 ];
 

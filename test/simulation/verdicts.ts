@@ -3,16 +3,17 @@ import {
   i1TokenUnique,
   i5EndsOnce,
   i7FenceMonotone,
+  i8AppliedOnce,
   i9NoForeignToken,
   i14NobodyStranded,
   i15AttemptsBounded,
+  i19NoStartAfterCancel,
   i23EndIsTheEnd,
 } from "../../src/protocol/invariants.ts";
 import { isEnded } from "../../src/protocol/job.ts";
 import { slotJobId } from "../../src/protocol/schedule.ts";
 import type { Crew } from "./crew.ts";
 import { type Enqueueing, SCHEDULE } from "./enqueueing.ts";
-import type { Ledger } from "./ledger.ts";
 import type { SimWorld } from "./world.ts";
 
 /** What is judged when all has ended. @returns how many answers were lost in a promotion, which asynchronous ones may be */
@@ -22,11 +23,14 @@ export function judgeEnd(world: SimWorld, crew: Crew, client: Enqueueing): numbe
     i1TokenUnique(judge.grants),
     i7FenceMonotone(ledger.log),
     i9NoForeignToken(ledger.log, judge.grants),
-    i8AppliedOnce(ledger),
+    i8AppliedOnce(ledger.log),
+    ledger.log.some(({ outcome, effect, answer }) => outcome !== "stale" && !answer.startsWith(effect))
+      ? "I8: an effect was answered with another one's answer"
+      : undefined,
   ];
   for (let here = cluster.current; ; here = here.fork?.primary as typeof here) {
     const history = here.history.map(({ transition }) => transition);
-    verdicts.push(i5EndsOnce(history), i15AttemptsBounded(history));
+    verdicts.push(i5EndsOnce(history), i15AttemptsBounded(history), i19NoStartAfterCancel(history));
     if (here.fork === undefined) break;
   }
   const { jobs, order } = cluster.current.memory.peek();
@@ -81,18 +85,6 @@ function allEffectsMade({ ledger, terms }: SimWorld, jobId: string, run: number)
   const made = ledger.log.filter(({ effect, admitted }) => admitted && effect.startsWith(begin));
   const isWhole = new Set(made.map(({ effect }) => effect)).size >= terms.effects;
   return isWhole ? undefined : `job ${jobId} completed without all of its effects`;
-}
-
-function i8AppliedOnce({ log }: Ledger): string | undefined {
-  const answers = new Map<string, string>();
-  for (const { key, effect, outcome, answer } of log) {
-    if (outcome !== "stale" && !answer.startsWith(effect)) return `I8: ${effect} was answered as ${answer}`;
-    if (outcome === "applied" && answers.has(key)) return `I8: ${key} took effect twice`;
-    if (outcome === "applied") answers.set(key, answer);
-    else if (outcome === "duplicate" && answers.get(key) !== answer)
-      return `I8: ${key} was answered otherwise`;
-  }
-  return undefined;
 }
 
 /** I18: the slots that have jobs are those of a calendar that is a multiplication: each once, and none left out. */

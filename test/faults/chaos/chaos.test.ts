@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { optional } from "../../support/optional.ts";
+import { missingProc } from "../../support/processes-in.js";
+import { seed } from "../../support/seed.ts";
+import { judge } from "./checker/judge.ts";
+import { exitCodeOf } from "./checker/verdict.ts";
+import type { Plan } from "./plan.ts";
+import { postgresPlan } from "./plans/postgres.ts";
+import { sqlitePlan } from "./plans/sqlite.ts";
+import { reportOf } from "./report.ts";
+import { chaosRun, forget } from "./run.ts";
+
+// Which server is drawn from the seed; long runs take both.
+const RUNS: readonly { readonly plan: Plan; readonly seconds: number }[] = [
+  { plan: sqlitePlan, seconds: 20 },
+  { plan: postgresPlan(seed % 2 === 0 ? 15 : 18), seconds: 30 },
+];
+
+for (const { plan, seconds } of RUNS) {
+  optional(`chaos ${plan.name}`, missingProc ?? plan.missing?.(), () => {
+    it("keeps every invariant while workers are paused, killed, blocked and replaced", {
+      timeout: 240_000,
+    }, async () => {
+      const run = await chaosRun({ plan, seed, seconds });
+      const verdict = judge(run.record);
+      const report = reportOf(run.record, verdict);
+      expect(exitCodeOf(verdict), `${report}\nkept in ${run.folder}`).toBe(0);
+      forget(run);
+    });
+  });
+}

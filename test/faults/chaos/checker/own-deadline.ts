@@ -1,0 +1,73 @@
+/**
+ * I10: an effect is sent before the end of trust, which counts from when the claim or renewal was *asked* for, unless its
+ * process stood still between its look at the deadline and the sending.
+ */
+
+import type { HistoryEvent } from "../record.ts";
+import { type Call, runKey } from "./calls.ts";
+import type { Delays } from "./delays.ts";
+import { type Evidence, groupBy } from "./evidence.ts";
+import { lifeKey } from "./lives.ts";
+import { type Trust, trustedUntil } from "./trust.ts";
+import type { Broken } from "./verdict.ts";
+
+export interface OwnDeadline {
+  readonly broken: readonly Broken[];
+  /** Sent late by a process that stood still in the gap; each has to be refused, or to be its owner's still. */
+  readonly frozenInTheGap: number;
+}
+
+export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): OwnDeadline {
+  const checks = checksOf(evidence);
+  const broken: Broken[] = [];
+  let frozenInTheGap = 0;
+  for (const call of evidence.callsByOp.get("write") ?? []) {
+    const { invoke } = call;
+    if (wasNotSent(call)) continue;
+    const grants = trust.grants.get(runKey(invoke));
+    const { checkedMs, sentMs } = checks.of(call);
+    const untilMs = trustedUntil(grants, sentMs);
+    const where = { atMs: sentMs, ...(invoke.job === undefined ? {} : { job: invoke.job }) };
+    if (untilMs === undefined) {
+      broken.push({ what: `I10: ${invoke.key} was sent without an answered claim`, ...where });
+      continue;
+    }
+    if (sentMs < untilMs) continue;
+    const lateMs = sentMs - untilMs;
+    if (checkedMs !== undefined && checkedMs < untilMs) {
+      if (delays.stood(invoke.process, checkedMs, sentMs)) {
+        frozenInTheGap += 1;
+        continue;
+      }
+      if (lateMs <= delays.measuredMs(invoke.process, checkedMs, sentMs)) continue;
+    }
+    broken.push({
+      what: `I10: ${invoke.key} was sent ${lateMs.toFixed(1)} ms after its owner's deadline`,
+      ...where,
+    });
+  }
+  return { broken, frozenInTheGap };
+}
+
+/** A kit may look once more after the harness has written down that it is about to send: then nothing is sent. */
+export function wasNotSent({ replies }: Call): boolean {
+  return replies.some(({ detail }) => detail?.["error"] === "LH_LEASE_NOT_TRUSTED");
+}
+
+export interface Checks {
+  /** When the deadline was looked at last before it was sent, and when that was. */
+  of(call: Call): { readonly checkedMs: number | undefined; readonly sentMs: number };
+}
+
+export function checksOf({ notes }: Evidence): Checks {
+  const key = (event: HistoryEvent): string => `${lifeKey(event)} ${runKey(event)} ${event.key}`;
+  const checks = groupBy(notes.get("check") ?? [], key);
+  return {
+    of({ invoke, replies }) {
+      const own = checks.get(key(invoke)) ?? [];
+      const answeredMs = replies[0]?.atMs ?? Number.POSITIVE_INFINITY;
+      const last = own.findLast(({ atMs }) => atMs <= answeredMs)?.atMs;
+      return { checkedMs: last, sentMs: Math.max(invoke.atMs, last ?? 0) };
+    },
+  };
+}

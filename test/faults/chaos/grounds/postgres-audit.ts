@@ -1,0 +1,32 @@
+/**
+ * Every change of a job's row on PostgreSQL, written by triggers in the transaction that makes it. The lock of the row is
+ * held until it commits, so that the entries of one job stand in the order in which they took effect.
+ */
+
+export const AUDIT_TRIGGERS = `
+create table chaos_audit (
+  seq bigint generated always as identity, job uuid not null, was jsonb, "is" jsonb, ended jsonb, store_ms bigint not null,
+  epoch bigint not null, timeline integer not null
+);
+create function chaos_audit(job uuid, was jsonb, "is" jsonb, ended jsonb) returns void language sql as $$
+  insert into chaos_audit (job, was, "is", ended, store_ms, epoch, timeline)
+  select job, was, "is", ended, now, epoch, timeline from leasehold.moment
+$$;
+create function chaos_audit_job() returns trigger language plpgsql as $$
+begin
+  perform chaos_audit(
+    case when tg_op = 'DELETE' then old.job_id else new.job_id end,
+    case when tg_op <> 'INSERT' then to_jsonb(old) end,
+    case when tg_op <> 'DELETE' then to_jsonb(new) end, null);
+  return null;
+end $$;
+create function chaos_audit_end() returns trigger language plpgsql as $$
+begin
+  perform chaos_audit(new.job_id, null, null, to_jsonb(new));
+  return null;
+end $$;
+create trigger chaos_audit after insert or update or delete on leasehold.job for each row execute function chaos_audit_job();
+create trigger chaos_audit after insert on leasehold.history for each row execute function chaos_audit_end();
+`;
+
+export const SELECT_AUDIT = `select seq, job, was, "is", ended, store_ms as "storeMs", epoch, timeline from chaos_audit order by seq`;

@@ -1,0 +1,25 @@
+import type { Chance } from "../../simulation/chance.ts";
+import type { Controller } from "./controller.ts";
+import type { Plan } from "./plan.ts";
+
+/** Between two faults of one lane, ms. */
+const REST_MS = [20, 120] as const;
+const LANES = 3;
+
+/** Lets things go wrong, some at once, until the faults are over; resolves when all is mended. */
+export async function letThingsGoWrong(controller: Controller, plan: Plan, chance: Chance): Promise<void> {
+  const nemeses = plan.nemeses().map((of) => ({ ...of, uses: 0 }));
+  const lane = async (own: Chance): Promise<void> => {
+    while (!controller.healing.aborted) {
+      // Who is furthest behind its share is next, so that short runs see all of them.
+      const shares = nemeses.map((each) => ({ each, share: (each.uses + own.next()) / each.weight }));
+      const { each } = shares.reduce((least, other) => (other.share < least.share ? other : least));
+      each.uses += 1;
+      const was = await each.nemesis.begin(controller, own);
+      if (!was) each.uses -= 1;
+      await controller.lasts(own.between(...REST_MS));
+    }
+  };
+  await Promise.all(Array.from({ length: plan.lanes ?? LANES }, () => lane(chance.branch())));
+  for (const { nemesis } of nemeses) await nemesis.heal?.(controller);
+}

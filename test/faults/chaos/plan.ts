@@ -1,0 +1,17 @@
+import type { MakeGround } from "./ground.ts";
+import type { Nemesis } from "./nemesis.ts";
+
+/** What a run is made of. */
+export interface Plan {
+  /** As given to `--plan`. */
+  readonly name: string;
+  readonly ground: MakeGround;
+  /** What goes wrong, and how often in comparison. Made anew for each run. */
+  readonly nemeses: () => readonly { readonly nemesis: Nemesis; readonly weight: number }[];
+  /** How many faults may go on at once. Default 3: of four workers one is always left alone. */
+  readonly lanes?: number;
+  /** What of the plan cannot be had on this machine; such a run is not held to have passed it. */
+  readonly skipped?: readonly string[];
+  /** Undefined when it can run here, else what is missing. */
+  readonly missing?: () => string | undefined;
+}

@@ -1,0 +1,5 @@
+import type { Plan } from "../plan.ts";
+import { postgresPlan } from "./postgres.ts";
+import { sqlitePlan } from "./sqlite.ts";
+
+export const PLANS: readonly Plan[] = [sqlitePlan, postgresPlan(15), postgresPlan(18)];

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Enqueued, Leasehold } from "leasehold";
+import type { Store } from "../../../src/stores/store.ts";
+import type { Chance } from "../../simulation/chance.ts";
+import { eventually } from "../../support/eventually.ts";
+import type { HistoryFile } from "./processes/history-file.js";
+import { chaosJobs } from "./processes/jobs.js";
+import { recordedStore } from "./processes/recorded-store.js";
+import type { ScheduleOfRun } from "./record.ts";
+
+/** More than that are not to wait: the last fault is to be followed by a bounded time until all have ended. */
+const MOST_WAITING = 30;
+const EVERY_MS = 70;
+const SCHEDULE = "tick";
+const SCHEDULE_MS = 1_000;
+/** In the client's own process: of 100 enqueues whose replies come, so many are taken for lost. */
+const LOST_REPLIES = 0.03;
+
+/** The client: enqueues all kinds of jobs, cancels some, and looks whether they have ended. */
+export class Workload {
+  readonly #leasehold: Leasehold;
+  readonly #jobs: ReturnType<typeof chaosJobs>;
+  readonly #chance: Chance;
+  #scheduledFromMs = 0;
+  readonly #later: Promise<unknown>[] = [];
+
+  constructor(store: Store, history: HistoryFile, chance: Chance, leaseMs: number) {
+    const faults = {
+      losesReply: (op: string) => (op === "enqueue" && chance.happens(LOST_REPLIES) ? 0 : undefined),
+    };
+    this.#leasehold = new Leasehold({
+      store: recordedStore(store, history, faults),
+      log: ({ level, kind, message }) => history.note("log", { detail: { level, kind, message } }),
+    });
+    this.#jobs = chaosJobs(leaseMs, () => Promise.reject(new Error("The client runs no jobs.")));
+    this.#chance = chance;
+  }
+
+  /** Until `signal` fires; what is under way then is waited for. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#schedule();
+    while (!signal.aborted) {
+      const waiting = await this.unfinished();
+      for (let some = Math.min(3, MOST_WAITING - waiting); some > 0; some--) await this.#enqueueOne();
+      await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
+    }
+    await Promise.all(this.#later);
+  }
+
+  /** Ends the schedule right behind a slot that has been enqueued, so that nobody can doubt which ones were due. */
+  async endSchedule(): Promise<ScheduleOfRun> {
+    const { schedules } = this.#leasehold;
+    await eventually("a slot has been enqueued on time", async () => {
+      const intoSlotMs = Date.now() % SCHEDULE_MS;
+      const [tick] = await schedules.list();
+      return intoSlotMs < SCHEDULE_MS / 2 && Date.now() - (tick?.lastSlotMs ?? 0) < SCHEDULE_MS;
+    });
+    await schedules.pause(SCHEDULE);
+    const [tick] = await schedules.list();
+    const { tick: job } = this.#jobs;
+    return {
+      name: SCHEDULE,
+      jobName: job.name,
+      timing: { everyMs: SCHEDULE_MS },
+      fromMs: this.#scheduledFromMs,
+      toMs: tick?.lastSlotMs ?? 0,
+    };
+  }
+
+  /** How many jobs have not ended. */
+  async unfinished(): Promise<number> {
+    const counts = await this.#leasehold.counts();
+    return counts.reduce((sum, { ready, leased }) => sum + ready + leased, 0);
+  }
+
+  async enqueueOdd(value: unknown): Promise<void> {
+    await this.#told(this.#leasehold.enqueue(this.#jobs.work, value));
+  }
+
+  close(): Promise<void> {
+    return this.#leasehold.close();
+  }
+
+  async #schedule(): Promise<void> {
+    const { tick } = this.#jobs;
+    const spec = { everyMs: SCHEDULE_MS, job: tick, input: { ms: 20 } };
+    const { schedule } = await this.#leasehold.schedule(SCHEDULE, spec);
+    this.#scheduledFromMs = (schedule.nextSlotMs ?? 0) - 1;
+  }
+
+  async #enqueueOne(): Promise<void> {
+    const chance = this.#chance;
+    const ms = chance.happens(0.3) ? chance.whole(300, 900) : chance.whole(0, 150);
+    const kind = chance.next();
+    const enqueued = await this.#told(this.#enqueue(kind, ms));
+    if (enqueued === undefined || !chance.happens(0.05)) return;
+    this.#later.push(
+      sleep(chance.between(0, 400)).then(() => this.#told(this.#leasehold.cancel(enqueued.jobId))),
+    );
+  }
+
+  #enqueue(kind: number, ms: number): Promise<Enqueued> {
+    const { work, unique, shared, together } = this.#jobs;
+    const chance = this.#chance;
+    const leasehold = this.#leasehold;
+    if (kind < 0.45) return leasehold.enqueue(work, { ms });
+    if (kind < 0.55) return leasehold.enqueue(work, { ms, fails: chance.whole(1, 3) });
+    if (kind < 0.57) return leasehold.enqueue(work, { ms, fails: -1 });
+    if (kind < 0.67) return leasehold.enqueue(work, { ms }, { delayMs: chance.whole(1, 800) });
+    if (kind < 0.77) return leasehold.enqueue(unique, { ms, unique: `key ${chance.whole(1, 3)}` });
+    if (kind < 0.87) return leasehold.enqueue(shared, { ms, shares: `account ${chance.whole(1, 3)}` });
+    return leasehold.enqueue(together, { ms });
+  }
+
+  /** The history has it; whoever called is told nothing when it failed. */
+  async #told<Answer>(call: Promise<Answer>): Promise<Answer | undefined> {
+    return call.catch(() => undefined);
+  }
+}
