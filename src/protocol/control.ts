@@ -121,7 +121,7 @@ const MAX_HEALS = 3;
 
 export type HealAnswer =
   | { readonly outcome: "applied"; readonly state: JobState; readonly generation: Generation }
-  /** The mark is more than one epoch above the store's: a person must look. */
+  /** The mark is of a later epoch than the store's: a person must look. */
   | { readonly outcome: "too_high"; readonly generation: Generation };
 
 /**
@@ -175,8 +175,12 @@ export function healLease(
   return { lease: healed, answer: { outcome: "applied", generation: healed.generation } };
 }
 
+/**
+ * A later epoch is another history's: a primary that was replaced and does not know it would otherwise climb into the
+ * generations of the one that has replaced it, and give them out as well.
+ */
 function isTooHigh(mark: Generation, epoch: number): boolean {
-  return mark >= (epoch + 2) * EPOCH_SIZE;
+  return mark >= (epoch + 1) * EPOCH_SIZE;
 }
 
 /** Its last owner is nobody's any more: with the lifted generation a repeated release would look like its own. */

@@ -190,7 +190,8 @@ export class Engine implements RunHost, ClaimerHost {
 
   done(run: Run, how: RunEnd): void {
     this.#live--;
-    if (how === "abandoned") this.#slots.leave(run);
+    // An answer may come after the close: nothing is sent any more, the slot lapses.
+    if (how === "abandoned" || this.#closed) this.#slots.leave(run);
     else this.#slots.release(run);
     if (how !== "abandoned") this.counts[how]++;
     if (this.#atEnd.length > 0) this.#tellEnd();

@@ -46,6 +46,7 @@ export function tellHealed(log: Log, what: string, token: FencingToken, mark: Ge
 export function tellTooHigh(log: Log, what: string, token: FencingToken, mark: Generation): void {
   const message =
     `${what}: a destination has refused generation ${token.generation} of ${token.line} because of ${mark}, which is ` +
-    "more than one epoch above the store's. If the store was restored from a copy, run `leasehold raise-floor`.";
+    "of a later epoch than the store's. If the store was restored from a copy, run `leasehold raise-floor`; if another " +
+    "one has taken its place, lead this worker there.";
   log({ level: "error", kind: "mark_too_high", message });
 }

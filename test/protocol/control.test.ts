@@ -150,11 +150,11 @@ describe("heal (C19)", () => {
     expect(healed.job).toMatchObject({ generation: 1, resourceGeneration: null });
   });
 
-  it("takes a mark of the next epoch, and leaves one above that to a person", () => {
-    expect(heal(leasedJob(), undefined, gen(2 * EPOCH_SIZE - 1), NOW_MS, 0, floor).answer.outcome).toBe(
+  it("takes a mark of its own epoch, and leaves one of a later epoch to a person", () => {
+    expect(heal(leasedJob(), undefined, gen(EPOCH_SIZE - 1), NOW_MS, 0, floor).answer.outcome).toBe(
       "applied",
     );
-    expect(heal(leasedJob(), undefined, gen(2 * EPOCH_SIZE), NOW_MS, 0, floor)).toEqual({
+    expect(heal(leasedJob(), undefined, gen(EPOCH_SIZE), NOW_MS, 0, floor)).toEqual({
       answer: { outcome: "too_high", generation: 1 },
     });
   });

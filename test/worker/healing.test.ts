@@ -149,7 +149,7 @@ describe("a run that a destination refuses although the store calls it current (
     await worker.stop();
   });
 
-  it("leaves a mark more than one epoch above to a person, and is a failed attempt like any other", async () => {
+  it("leaves a mark of a later epoch to a person, and is a failed attempt like any other", async () => {
     const { leasehold, log, store, world } = testWorld();
     const guard = memoryGuard();
     const job = defineJob({
@@ -159,7 +159,7 @@ describe("a run that a destination refuses although the store calls it current (
       run: ({ lease }) => write(guard, lease, "kept"),
     });
     const { jobId } = await leasehold.enqueue(job);
-    await lostWrite(guard, jobLine(jobId), 2 * EPOCH_SIZE);
+    await lostWrite(guard, jobLine(jobId), EPOCH_SIZE);
     const worker = leasehold.work([job]);
     await world.settle();
     expect(await leasehold.get(jobId)).toMatchObject({ state: "ready", generation: 1, attempt: 1 });
@@ -258,7 +258,7 @@ describe("withLease (D6)", () => {
   it("gives the lease up as it is when the mark is for a person", async () => {
     const { leasehold, log, store } = testWorld();
     const guard = memoryGuard();
-    await lostWrite(guard, leaseLine("report"), 2 * EPOCH_SIZE);
+    await lostWrite(guard, leaseLine("report"), EPOCH_SIZE);
     const written = leasehold.withLease("report", {}, (lease) => write(guard, lease, "never"));
     await expect(written).rejects.toMatchObject({ code: "LH_STALE_TOKEN" });
     expect(await store.getLease("report", { timeoutMs: 1_000 })).toMatchObject({
