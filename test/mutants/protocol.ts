@@ -23,7 +23,8 @@ export const PROTOCOL_MUTANTS: readonly SourceMutant[] = [
     name: "a resource's lease is not asked for",
     file: "src/protocol/outcome.ts",
     edits: [{ find: "    holdsResource(job, lease)\n", replace: "    (lease === undefined || true)\n" }],
-    tiers: ["simulation", "conformance"],
+    // Only another job of the resource shows it, between a lapse and a late renewal: too rare for the simulation.
+    tiers: ["conformance"],
   },
   {
     name: "generation not stepped on re-claim, in the core",

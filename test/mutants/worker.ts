@@ -38,7 +38,10 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
   {
     name: "trust never ends",
     file: "src/protocol/trust.ts",
-    edits: [{ find: '  if (monotonicElapsedMs >= trustedMs) return "ended";\n', replace: "" }],
+    edits: [
+      { find: '  if (monotonicElapsedMs >= trustedMs) return "ended";\n', replace: "" },
+      { find: 'return wallElapsedMs >= trustedMs ? "ended" : "held";', replace: 'return "held";' },
+    ],
     tiers: ["simulation", "worker"],
   },
   {
@@ -69,7 +72,10 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
     name: "renewal after stop",
     file: "src/worker/engine.ts",
     edits: [
-      { find: "    for (const run of [...this.roster.running]) run.leaveBehind();\n", replace: "" },
+      {
+        find: "    this.#renewer.drop(lease);\n",
+        replace: "    if (!this.#stopping) this.#renewer.drop(lease);\n",
+      },
       { find: "    this.#ticker.stop();\n", replace: "" },
     ],
     tiers: ["simulation", "worker"],

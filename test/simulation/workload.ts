@@ -73,7 +73,7 @@ export function drawTerms(draw: Chance): Terms {
       jitter: draw.of(["none", "full"]),
     },
     failing: maybe(0.5, 0.05, 0.4),
-    hanging: maybe(0.3, 0.02, 0.1),
+    hanging: maybe(0.3, 0.05, 0.3),
     safetyMs: draw.between(5, 14) * leaseMs,
     cluster: {
       isSynchronous: draw.happens(0.35),
