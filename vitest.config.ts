@@ -1,16 +1,33 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/** Runs that are judged by how soon things happen: they have the machine for themselves, after everything else. */
+const ALONE = ["test/faults/chaos/chaos.test.ts"];
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     // Processes: tests kill, stop and start things, and a native SQLite handle belongs to one process.
     pool: "forks",
-    // One more than there are cores in CI: many tests wait for leases and for disks.
-    maxWorkers: 3,
     // Tests wait for signals, never for time; these are for the day on which a signal does not come.
     testTimeout: 30_000,
     hookTimeout: 30_000,
     coverage: { provider: "v8", include: ["src/**"] },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "suite",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...ALONE],
+          // One more than there are cores in CI: many tests wait for leases and for disks.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 });

@@ -35,8 +35,8 @@ const file = "test/faults/chaos/long.ts";
 const vitest = await startVitest(
   "test",
   [file],
-  { watch: false, root, reporters: ["dot"], silent: true },
-  { test: { include: [file] } },
+  { config: false, watch: false, root, reporters: ["dot"], silent: true },
+  { test: { include: [file], pool: "forks", globalSetup: ["test/support/global-setup.ts"] } },
 );
 await vitest.close();
 if (existsSync(report)) {

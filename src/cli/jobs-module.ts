@@ -25,20 +25,21 @@ const BEYOND_STRIPPING = new Set([
 ]);
 
 export async function loadJobs(module: string): Promise<Jobs> {
-  const path = resolve(module);
-  if (!existsSync(path)) throw usageError(`JOBS_MODULE: there is no file ${path}.`);
-  if (statSync(path).isDirectory()) throw usageError(`JOBS_MODULE: ${path} is a folder. Give a file in it.`);
-  return jobsIn(await imported(path), path);
+  return jobsIn(await loadModule(module), resolve(module));
 }
 
-async function imported(path: string): Promise<Record<string, unknown>> {
+/** @param namedBy how the command line calls it, for messages */
+export async function loadModule(module: string, namedBy = "JOBS_MODULE"): Promise<Record<string, unknown>> {
+  const path = resolve(module);
+  if (!existsSync(path)) throw usageError(`${namedBy}: there is no file ${path}.`);
+  if (statSync(path).isDirectory()) throw usageError(`${namedBy}: ${path} is a folder. Give a file in it.`);
   try {
     return TYPESCRIPT.has(extname(path))
       ? await importTypeScript(path)
       : await import(pathToFileURL(path).href);
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    throw usageError(`JOBS_MODULE: ${path} could not be loaded:\n${text}`);
+    throw usageError(`${namedBy}: ${path} could not be loaded:\n${text}`);
   }
 }
 

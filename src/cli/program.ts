@@ -7,6 +7,7 @@ import { cancel } from "./commands/cancel.ts";
 import { deleteJobs } from "./commands/delete.ts";
 import { demo } from "./commands/demo.ts";
 import { doctor } from "./commands/doctor.ts";
+import { drill } from "./commands/drill.ts";
 import { enqueue } from "./commands/enqueue.ts";
 import { list } from "./commands/list.ts";
 import { migrate } from "./commands/migrate.ts";
@@ -47,6 +48,7 @@ export function makeProgram(): Command {
     raiseFloor,
     doctor,
     demo,
+    drill,
   ]) {
     define(program);
   }

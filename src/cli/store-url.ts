@@ -82,24 +82,27 @@ function filePath(path: string, namedBy: StoreLocation["namedBy"]): string {
   return resolve(path);
 }
 
-/**
- * Makes the store of a location; nothing is opened yet. `create: false` is for commands that only look at or change
- * what is there: a mistyped path is then an error, not a new and empty store.
- */
-export async function storeAt(
-  location: StoreLocation,
-  options: { readonly create: boolean },
-): Promise<Store> {
+export interface OpeningOptions {
+  /** False for commands that only look at or change what is there: a mistyped path is then an error, not a new store. */
+  readonly create: boolean;
+  /** False: an older schema is an error when the store is opened. Default true. */
+  readonly migrate?: boolean;
+}
+
+/** Makes the store of a location; nothing is opened yet. */
+export async function storeAt(location: StoreLocation, options: OpeningOptions): Promise<Store> {
   if ("connectionString" in location) return postgresAt(location, options);
   if (!options.create && !existsSync(location.path)) throw missing(location.path, location);
   const { sqlite } = await import("../stores/sqlite/index.ts");
-  return sqlite({ path: location.path, synchronous: location.synchronous });
+  const { path, synchronous } = location;
+  return sqlite({ path, synchronous, migrate: options.migrate ?? true });
 }
 
-async function postgresAt(location: PostgresLocation, options: { readonly create: boolean }): Promise<Store> {
+async function postgresAt(location: PostgresLocation, options: OpeningOptions): Promise<Store> {
   const { connectionString, schema } = location;
   const { postgres } = await import("../stores/postgres/index.ts");
-  const store = postgres({ connectionString, ...(schema === undefined ? {} : { schema }) });
+  const migrate = options.migrate ?? true;
+  const store = postgres({ connectionString, migrate, ...(schema === undefined ? {} : { schema }) });
   if (options.create) return store;
   try {
     const [first] = await store.pendingMigrations();

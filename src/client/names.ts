@@ -3,11 +3,10 @@
 /** Checks of what callers choose: names, counts and moments. */
 
 import { InvalidArgumentError } from "../errors.ts";
+import { LAST_MOMENT_MS } from "../protocol/job.ts";
 import { OWN_LEASES } from "../protocol/limit.ts";
 
 export const MAX_NAME_BYTES = 255;
-/** The last ms of the year 9999: later moments have no four-digit year, and stores disagree about them. */
-export const LAST_MOMENT_MS: number = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** @throws {InvalidArgumentError} unless `name` is 1 to 255 bytes of well-formed text without NUL */
 export function checkName(argument: string, name: string): void {

@@ -1,5 +1,6 @@
 import { v7 } from "uuid";
 import { type JobId, jobId, type Owner, owner } from "../protocol/identity.ts";
+import { seededNumbers } from "./seeded.ts";
 import { sleepBy } from "./sleep.ts";
 import type { FaultPoint, Timer, TimerOptions, Timers, World } from "./world.ts";
 
@@ -55,7 +56,7 @@ export function manualWorld(options: ManualWorldOptions = {}): ManualWorld {
   } = options;
   const timers = new Set<PendingTimer>();
   const faults = new Map<FaultPoint, Set<() => void>>();
-  const random = generator(seed);
+  const random = seededNumbers(seed);
   let wallMs = wallStartMs;
   let monotonicMs = monotonicStartMs;
   let order = 0;
@@ -161,17 +162,6 @@ export function manualWorld(options: ManualWorldOptions = {}): ManualWorld {
 /** One turn of the real event loop: every promise that could go on has gone on after it. */
 function realTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Mulberry32: short, and the same everywhere. Not for secrets. */
-function generator(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 function bytes(random: () => number, count: number): Uint8Array {

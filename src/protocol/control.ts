@@ -176,8 +176,8 @@ export function healLease(
 }
 
 /**
- * A mark of a later epoch was given out by a store that knows of a loss which this one does not: a primary that was promoted
- * while this one still works, mostly. Lifted to it, the two would give out the same generations.
+ * A later epoch is another history's: a primary that was replaced and does not know it would otherwise climb into the
+ * generations of the one that has replaced it, and give them out as well.
  */
 function isTooHigh(mark: Generation, epoch: number): boolean {
   return mark >= (epoch + 1) * EPOCH_SIZE;

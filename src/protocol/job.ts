@@ -34,6 +34,9 @@ export type EndReason =
   | "replaced" // C17
   | "dependency"; // a job that it waited for did not complete
 
+/** The last ms of the year 9999: later moments have no four-digit year, and stores disagree about them. */
+export const LAST_MOMENT_MS: number = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 export interface JobRecord {
   readonly jobId: JobId;
   /** Order of arrival, given by the store; never goes back. */

@@ -1,7 +1,13 @@
 /** C6 complete, C7 fail, C8 release: how an owner ends its run. The condition is C5's; see `isCurrent`. */
 
 import type { Fence } from "./identity.ts";
-import type { EndReason, JobRecord, JobState, SettleOperation } from "./job.ts";
+import {
+  type EndReason,
+  type JobRecord,
+  type JobState,
+  LAST_MOMENT_MS,
+  type SettleOperation,
+} from "./job.ts";
 import { type NamedLease, releasedLease } from "./named-lease.ts";
 
 export type Settlement =
@@ -83,8 +89,9 @@ function fieldsOf(job: JobRecord, settlement: Settlement): Partial<JobRecord> {
   return { attempt: Math.max(0, job.attempt - 1) };
 }
 
+/** A delay that any cap allows may end beyond what stores can hold: one such row would stop every claim that meets it. */
 function dueAtMs(settlement: Settlement, nowMs: number): number | null {
   if (settlement.operation === "complete") return null;
   const delayMs = settlement.operation === "fail" ? settlement.retryInMs : settlement.delayMs;
-  return delayMs === "final" || delayMs <= 0 ? null : nowMs + delayMs;
+  return delayMs === "final" || delayMs <= 0 ? null : Math.min(nowMs + delayMs, LAST_MOMENT_MS);
 }

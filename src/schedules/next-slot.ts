@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../errors.ts";
+import { LAST_MOMENT_MS } from "../protocol/job.ts";
 import type { Timing } from "../protocol/schedule.ts";
 import type { Calendar } from "../protocol/slots.ts";
 import { cronCalendar } from "./cron.ts";
@@ -6,8 +7,6 @@ import { cronCalendar } from "./cron.ts";
 export const MIN_EVERY_MS = 1_000;
 /** A year. */
 export const MAX_EVERY_MS: number = 366 * 86_400_000;
-/** The end of the year 9999: later moments have no four-digit year, and stores disagree about them. */
-const END_OF_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
  * The first slot after a moment, ms since 1970; null when there is none before the year 10000. This process's own time
@@ -29,7 +28,7 @@ export function calendarOf(timing: Timing): Calendar {
   const calendar = "cron" in timing ? cronCalendar(timing.cron, timing.zone) : everyCalendar(timing.everyMs);
   return (afterMs) => {
     const slot = calendar(afterMs);
-    return slot === null || slot > END_OF_TIME_MS ? null : slot;
+    return slot === null || slot > LAST_MOMENT_MS ? null : slot;
   };
 }
 

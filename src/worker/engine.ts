@@ -150,7 +150,7 @@ export class Engine implements RunHost, ClaimerHost {
   }
 
   noneComes(): void {
-    this.roster.start(0, this.world.clock.monotonicMs());
+    this.roster.start(0, this.world.clock.monotonicMs(), this.#live);
   }
 
   idle(nextDueInMs: number | undefined): void {
@@ -190,11 +190,13 @@ export class Engine implements RunHost, ClaimerHost {
 
   done(run: Run, how: RunEnd): void {
     this.#live--;
-    if (how === "abandoned") this.#slots.leave(run);
+    // An answer may come after the close: nothing is sent any more, the slot lapses.
+    if (how === "abandoned" || this.#closed) this.#slots.leave(run);
     else this.#slots.release(run);
     if (how !== "abandoned") this.counts[how]++;
     if (this.#atEnd.length > 0) this.#tellEnd();
     if (run.place < 0) this.roster.leave(run);
+    if (this.roster.isAlone) this.noneComes();
     if (how !== "retried" && how !== "released") this.onEnded?.(run.fence.jobId);
     if (this.#stopping) return;
     if (this.#isFull && this.mayClaim()) this.claimer.wanted();
@@ -280,7 +282,7 @@ export class Engine implements RunHost, ClaimerHost {
   }
 
   #startWaiting(): void {
-    this.roster.start(this.claimer.keeps, this.world.clock.monotonicMs());
+    this.roster.start(this.claimer.keeps, this.world.clock.monotonicMs(), this.#live);
     if (!this.#stopping) this.claimer.wanted();
   }
 

@@ -45,8 +45,8 @@ export function tellHealed(log: Log, what: string, token: FencingToken, mark: Ge
 
 export function tellTooHigh(log: Log, what: string, token: FencingToken, mark: Generation): void {
   const message =
-    `${what}: a destination has refused generation ${token.generation} of ${token.line} because of ${mark}, which ` +
-    "is of a later epoch than the store's. If the store was restored from a copy, run `leasehold raise-floor`; if it is " +
-    "an old primary that another server has taken over from, connect to that one.";
+    `${what}: a destination has refused generation ${token.generation} of ${token.line} because of ${mark}, which is ` +
+    "of a later epoch than the store's. If the store was restored from a copy, run `leasehold raise-floor`; if another " +
+    "one has taken its place, lead this worker there.";
   log({ level: "error", kind: "mark_too_high", message });
 }

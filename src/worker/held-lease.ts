@@ -78,3 +78,13 @@ export class HeldLease implements Trust {
 export function renewAfterMs(leaseMs: number, random: number): number {
   return (leaseMs / 3) * (1 - random / 6);
 }
+
+/**
+ * How long a renewal may take that is sent now, ms: half of the trust that is left, and a margin at least. A busy store
+ * then has a quarter of a lease for its answer; one that was lost leaves time for three more. A margin for each try would
+ * give every renewal up where writes take longer than a tenth of a lease, though the store carries them all out.
+ */
+export function renewWithinMs(leaseMs: number, sentMs: number, nowMs: number): number {
+  const marginMs = defaultMarginMs(leaseMs);
+  return Math.max(marginMs, (sentMs + leaseMs - marginMs - nowMs) / 2);
+}

@@ -2,7 +2,7 @@ import type { World } from "../clock/world.ts";
 import type { Fence, NamedFence } from "../protocol/identity.ts";
 import type { Instant } from "../protocol/trust.ts";
 import { Drift } from "./drift.ts";
-import { type HeldLease, instant } from "./held-lease.ts";
+import { type HeldLease, instant, renewWithinMs } from "./held-lease.ts";
 import {
   type Contact,
   FENCES_PER_CALL,
@@ -92,12 +92,14 @@ export class InlineRenewer implements Renewer {
   async #sendOne(leases: readonly HeldLease[]): Promise<void> {
     if (leases.length === 0) return;
     this.#world.reached("in-renewal");
-    const timeoutMs = Math.min(...leases.map(({ marginMs }) => marginMs));
     const sent = instant(this.#world.clock);
+    const withinMs = leases.map((lease) =>
+      renewWithinMs(lease.leaseMs, lease.sent.monotonicMs, sent.monotonicMs),
+    );
     this.#contact?.asked();
     const answers = await this.#renew(
       leases.map(({ fence }) => fence as Fence & NamedFence),
-      { timeoutMs },
+      { timeoutMs: Math.min(...withinMs) },
     );
     this.#contact?.answered();
     for (const [i, lease] of leases.entries()) {

@@ -1,8 +1,7 @@
 import type { World } from "../clock/world.ts";
 import { type Fence, generation, jobId, type NamedFence, type Owner } from "../protocol/identity.ts";
-import { defaultMarginMs } from "../protocol/trust.ts";
 import { Drift } from "./drift.ts";
-import { instant, renewAfterMs } from "./held-lease.ts";
+import { instant, renewAfterMs, renewWithinMs } from "./held-lease.ts";
 import type { FromThread } from "./renewal-messages.ts";
 import { FENCES_PER_CALL, type RenewalAnswer, type RenewCall, TOGETHER_MS } from "./renewer.ts";
 import { SLOTS, type SlotTable } from "./slots.ts";
@@ -17,6 +16,8 @@ interface Due {
   readonly version: number;
   readonly fence: Fence & NamedFence;
   readonly leaseMs: number;
+  /** When the last answered request was sent. */
+  readonly sentMs: number;
 }
 
 /** What the renewer thread does: finds the leases that are due in the shared table, and renews them (W2). */
@@ -134,11 +135,11 @@ export class RenewalLoop {
   #dueAt(slot: number, nowMs: number): Due | undefined {
     const content = this.#tables[Math.floor(slot / SLOTS)]?.read(slot % SLOTS);
     if (content === undefined || nowMs >= content.untilMs) return undefined;
-    const { version, leaseMs } = content;
+    const { version, leaseMs, sentMs } = content;
     if (this.#owner === undefined) {
       const named = this.#named.get(slot);
       return named?.version === version
-        ? { slot, version, leaseMs, fence: named.fence as Fence & NamedFence }
+        ? { slot, version, leaseMs, sentMs, fence: named.fence as Fence & NamedFence }
         : undefined;
     }
     const fence = {
@@ -146,15 +147,17 @@ export class RenewalLoop {
       owner: this.#owner,
       generation: generation(content.generation),
     };
-    return { slot, version, leaseMs, fence: fence as Fence & NamedFence };
+    return { slot, version, leaseMs, sentMs, fence: fence as Fence & NamedFence };
   }
 
   async #send(due: readonly Due[]): Promise<void> {
     for (let start = 0; start < due.length; start += FENCES_PER_CALL) {
       const batch = due.slice(start, start + FENCES_PER_CALL);
-      const timeoutMs = Math.min(...batch.map(({ leaseMs }) => defaultMarginMs(leaseMs)));
       this.#world.reached("in-renewal");
       const sent = instant(this.#world.clock);
+      const timeoutMs = Math.min(
+        ...batch.map(({ leaseMs, sentMs }) => renewWithinMs(leaseMs, sentMs, sent.monotonicMs)),
+      );
       const answers = await this.#renew(
         batch.map(({ fence }) => fence),
         { timeoutMs },

@@ -6,7 +6,8 @@ const MAX_AHEAD = 500;
 /**
  * Who runs and who waits. A run holds its place until its handler ends; claimed jobs without a place wait, in the order
  * of their claim. A suspect (W8) that cannot be isolated runs alone: those that wait are given back, those that run finish,
- * nothing else starts.
+ * nothing else starts; and it does not begin before the store has answered for all of them, or its crash would take their
+ * ends with it, and each would have lapsed once more.
  */
 export class Roster {
   readonly #concurrency: number;
@@ -60,13 +61,18 @@ export class Roster {
     if (this.#alone !== undefined) this.releaseWaiting("makes_room");
   }
 
-  /** Starts what may start; `keep` places are left free for a claim that is about to be made. */
-  start(keep: number, nowMs: number): void {
+  /**
+   * Starts what may start.
+   *
+   * @param keep so many places are left free for a claim that is about to be made
+   * @param live how many runs have an end that the store has yet to hear of, or have not come to one
+   */
+  start(keep: number, nowMs: number, live: number): void {
     if (this.#stopped) return;
     this.nowMs = nowMs;
     if (this.#alone !== undefined) {
-      if (this.#alone.phase === "waiting" && this.#running.every((run) => run.stuck))
-        this.#start(this.#alone, nowMs);
+      const isLeft = live === this.#running.length + 1 && this.#running.every((run) => run.stuck);
+      if (this.#alone.phase === "waiting" && isLeft) this.#start(this.#alone, nowMs);
       return;
     }
     while (this.#next < this.#waiting.length && this.free > keep) {

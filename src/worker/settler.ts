@@ -31,6 +31,7 @@ export class Settler {
   #scheduled = false;
   #flushing = false;
   #failures = 0;
+  #abandoned = false;
   /** After a definite failure of a shared call: one by one, so that it stays with the one that causes it. */
   #alone = 0;
 
@@ -52,8 +53,9 @@ export class Settler {
     this.#schedule();
   }
 
-  /** Gives up what is not known yet: at a stop, with a store out of reach. */
+  /** Gives up what is not known yet: at a stop, with a store out of reach. A call under way is the last one. */
   abandon(): void {
+    this.#abandoned = true;
     const left = [...this.#queue, ...this.#busy];
     this.#queue = [];
     this.#busy = [];
@@ -94,7 +96,8 @@ export class Settler {
       this.#failed(batch, error);
     }
     this.#flushing = false;
-    if (failed !== undefined)
+    if (this.#abandoned) this.abandon();
+    else if (failed !== undefined)
       this.#scheduleAfter(Math.min(FIRST_WAIT_MS * 2 ** (this.#failures - 1), LONGEST_WAIT_MS));
     else if (this.#queue.length > 0) this.#schedule();
     else if (this.#busy.length > 0) this.#scheduleAfter(FIRST_WAIT_MS);

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Account, Entry } from "../../src/cli/demo/accounts/account.ts";
+import type { Account, Entry } from "../../src/cli/accounts/account.ts";
 import type { Cast } from "../../src/cli/demo/cast.ts";
 import type { Report, Step, Who } from "../../src/cli/demo/report.ts";
 import { play } from "../../src/cli/demo/story.ts";
@@ -37,7 +37,11 @@ interface Landed {
   readonly isProven: boolean;
 }
 
-const LANDED: Landed = { entries: [{ generation: 8, cents: 1_999 }], payments: 1, isProven: true };
+const LANDED: Landed = {
+  entries: [{ line: "job:1", generation: 8, cents: 1_999 }],
+  payments: 1,
+  isProven: true,
+};
 
 /** Which checks fail when the players report this; the store, which has seen none of it, fails two of its own. */
 async function failing(reports: Reports, landed: Partial<Landed> = {}): Promise<string[]> {
@@ -111,7 +115,7 @@ describe("the demo's checks", () => {
     const what = "each effect happened once: one write to the account, one payment";
     for (const landed of [
       { entries: [...LANDED.entries, ...LANDED.entries] },
-      { entries: [{ generation: 7, cents: 1_999 }] },
+      { entries: [{ line: "job:1", generation: 7, cents: 1_999 }] },
       { payments: 2 },
     ])
       expect(await failing(AS_IT_SHOULD_BE, landed)).toContain(what);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { cli, file, folder, JOBS } from "./support.ts";
 
 const COMMANDS =
-  "batch work enqueue list show cancel revoke retry delete queues with-lease migrate raise-floor doctor demo".split(
+  "batch work enqueue list show cancel revoke retry delete queues with-lease migrate raise-floor doctor demo drill".split(
     " ",
   );
 

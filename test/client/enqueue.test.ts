@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineJob } from "../../src/client/define-job.ts";
-import { LAST_MOMENT_MS } from "../../src/client/names.ts";
 import {
   InvalidArgumentError,
   SchemaMismatchError,
@@ -11,6 +10,7 @@ import {
   UnstorableValueError,
 } from "../../src/errors.ts";
 import type { NewJob } from "../../src/protocol/enqueue.ts";
+import { LAST_MOMENT_MS } from "../../src/protocol/job.ts";
 import { testWorld } from "../worker/world.ts";
 
 const job = defineJob({ name: "job", run: () => {} });

@@ -122,3 +122,31 @@ describe("batch", () => {
     expect(store.called("enqueue")).toBe(0);
   });
 });
+
+describe("a job that is enqueued again while it runs, with followUp (C17)", () => {
+  it("runs once more with the newest input, however often and how late; each answer says which job that is", async () => {
+    const t = testWorld();
+    const seen: unknown[] = [];
+    const answers: unknown[] = [];
+    const job = defineJob({
+      name: "job",
+      unique: () => ({ key: "k", onConflict: "followUp" }),
+      async run({ input }) {
+        seen.push(input);
+        if (input !== "first") return;
+        for (const next of ["at its start", "in the middle", "at its end"]) {
+          answers.push((await t.leasehold.enqueue(job, next)).outcome);
+          await t.world.timers.sleep(100);
+        }
+        answers.push((await t.leasehold.enqueue(job, "the newest")).outcome);
+      },
+    });
+    await t.leasehold.enqueue(job, "first");
+    const worker = t.leasehold.work([job]);
+    await t.world.advance(5_000);
+    expect(seen).toEqual(["first", "the newest"]);
+    expect(answers).toEqual(["enqueued", "replaced", "replaced", "replaced"]);
+    expect(worker.counts).toMatchObject({ completed: 2 });
+    await worker.stop();
+  });
+});

@@ -1,5 +1,5 @@
 import { validate, version } from "uuid";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemWorld } from "../../src/clock/system.ts";
 
 describe("the system world", () => {
@@ -21,14 +21,24 @@ describe("the system world", () => {
     for (const owner of owners) expect(owner).toMatch(/^[\w-]{16}$/);
   });
 
-  it("does not fire a timer early that is longer than Node's own can be", async () => {
+  it.each([
+    ["a bit longer than Node's own can be", 2 ** 31 + 10_000],
+    ["25 days long", 25 * 86_400_000],
+    ["100 years long", 100 * 365 * 86_400_000],
+    ["without an end", Number.POSITIVE_INFINITY],
+  ])("does not fire a timer early that is %s, and Node warns of none", async (_what, ms) => {
     const { timers } = systemWorld();
+    const warned: unknown[] = [];
+    const hear = (warning: unknown): void => void warned.push(warning);
+    process.on("warning", hear);
+    onTestFinished(() => void process.off("warning", hear));
     let fired = false;
-    const timer = timers.after(2 ** 31 + 10_000, () => {
+    const timer = timers.after(ms, () => {
       fired = true;
     });
     await new Promise<void>((resolve) => timers.after(20, resolve));
     expect(fired).toBe(false);
+    expect(warned).toEqual([]);
     timer.cancel();
     timer.cancel();
   });

@@ -15,7 +15,7 @@ import { optional } from "../support/optional.ts";
 import { emptyDatabase } from "../support/postgres-database.ts";
 import { missingPostgres } from "../support/postgres-server.ts";
 import { missingRedis, RedisServer } from "../support/redis-server.ts";
-import { type Block, blocksOf, page, pages, ROOT } from "./markdown.ts";
+import { type Block, blocksOf, matching, page, pages, ROOT } from "./markdown.ts";
 
 const PROGRAMS = new Set(["js", "mjs", "javascript", "ts", "typescript"]);
 const LINKED = ["zod", "@photostructure/sqlite"];
@@ -82,12 +82,6 @@ for (const path of pages()) {
 function outputOf(program: Block, blocks: readonly Block[]): string | undefined {
   const next = blocks[blocks.indexOf(program) + 1];
   return next?.language === "text" && next.marks[0] === "output" ? next.text : undefined;
-}
-
-/** `…` stands for whatever differs from run to run. */
-function matching(text: string): RegExp {
-  const literal = text.split("…").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-  return new RegExp(`^${literal.join(".*")}$`);
 }
 
 async function run(

@@ -42,6 +42,12 @@ export function blocksOf(markdown: string): Block[] {
   return blocks;
 }
 
+/** `…` stands for whatever differs from run to run. */
+export function matching(text: string): RegExp {
+  const literal = text.split("…").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  return new RegExp(`^${literal.join(".*")}$`);
+}
+
 /** The rows of all tables below `heading` (up to the next heading) whose first column is `column`, by column's name. */
 export function tableRows(markdown: string, heading: string, column: string): Record<string, string>[] {
   const lines = markdown.split("\n");

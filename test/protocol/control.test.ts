@@ -150,7 +150,7 @@ describe("heal (C19)", () => {
     expect(healed.job).toMatchObject({ generation: 1, resourceGeneration: null });
   });
 
-  it("takes a mark of its own epoch, and leaves one of the next to a person", () => {
+  it("takes a mark of its own epoch, and leaves one of a later epoch to a person", () => {
     expect(heal(leasedJob(), undefined, gen(EPOCH_SIZE - 1), NOW_MS, 0, floor).answer.outcome).toBe(
       "applied",
     );

@@ -8,6 +8,7 @@ export const MESSAGE_FAULTS = [
   "lose wake-up",
   "busy",
   "delay",
+  "cancel the wait for the standby",
 ] as const;
 export type MessageFault = (typeof MESSAGE_FAULTS)[number];
 
@@ -21,11 +22,14 @@ export const EVENT_FAULTS = [
   "stop",
   "step a process's clock",
   "step the store's clock",
+  "pause the store",
+  "stall the standby",
+  "fail over",
   "raise the floor",
+  "cut off the destination",
   "cancel",
   "revoke",
   "retry",
-  "lose the last writes",
 ] as const;
 export type EventFault = (typeof EVENT_FAULTS)[number];
 
@@ -36,26 +40,34 @@ export type EventFault = (typeof EVENT_FAULTS)[number];
 export class Faults {
   readonly messages = new Map<MessageFault, number>();
   readonly events = new Map<EventFault, number>();
+  /** How often each has struck, of either kind. */
+  readonly uses = new Map<string, number>();
+  /** Event faults that have struck, by name and number. */
+  readonly struck: string[] = [];
   readonly #fastestMs: number;
   readonly #slowestMs: number;
   readonly #without: ReadonlySet<string>;
   readonly #strikes = new Map<EventFault, number>();
-  /** Event faults that have struck, by name and number. */
-  readonly struck: string[] = [];
   #isHealed = false;
 
   /** @param without faults, and single strikes such as `kill#2`, to leave out: for making a failing run smaller */
-  constructor(chance: Chance, without: ReadonlySet<string>) {
+  constructor(chance: Chance, without: ReadonlySet<string>, isSynchronous: boolean) {
     this.#without = without;
     for (const fault of MESSAGE_FAULTS) {
       if (chance.happens(0.4)) this.messages.set(fault, chance.between(0.005, 0.15));
     }
     for (const fault of EVENT_FAULTS) {
-      if (chance.happens(0.35)) this.events.set(fault, chance.between(0.2, 2));
+      if (chance.happens(0.3)) this.events.set(fault, chance.between(0.2, 2.5));
+    }
+    // What goes wrong with a wait shows in a promotion alone.
+    this.messages.delete("cancel the wait for the standby");
+    if (isSynchronous && chance.happens(0.6)) {
+      this.messages.set("cancel the wait for the standby", chance.between(0.05, 0.5));
+      this.events.set("fail over", chance.between(0.2, 2.5));
     }
     // A raise that is lost in a failover right after it, and the promotion's own, can come to one epoch: the protocol's
     // floor does not survive that pair (docs/explanation/simulation.md).
-    if (this.events.has("lose the last writes")) this.events.delete("raise the floor");
+    if (this.events.has("fail over")) this.events.delete("raise the floor");
     this.#fastestMs = chance.between(0.05, 5);
     this.#slowestMs = this.#fastestMs + chance.between(0, 40);
   }
@@ -70,7 +82,9 @@ export class Faults {
 
   strikes(fault: MessageFault, chance: Chance): boolean {
     const probability = this.#isHealed ? undefined : this.messages.get(fault);
-    return probability !== undefined && chance.happens(probability) && !this.#without.has(fault);
+    if (probability === undefined || !chance.happens(probability) || this.#without.has(fault)) return false;
+    this.#use(fault);
+    return true;
   }
 
   /** How long one message is on its way, ms; with the fault now and then as long as many leases. */
@@ -86,11 +100,16 @@ export class Faults {
     const name = `${fault}#${number}`;
     if (this.#without.has(fault) || this.#without.has(name)) return false;
     this.struck.push(name);
+    this.#use(fault);
     return true;
   }
 
   /** How many times a second it happens; 0 for never. */
   rateOf(fault: EventFault): number {
     return this.#isHealed ? 0 : (this.events.get(fault) ?? 0);
+  }
+
+  #use(fault: string): void {
+    this.uses.set(fault, (this.uses.get(fault) ?? 0) + 1);
   }
 }

@@ -1,4 +1,3 @@
-import { checkLease } from "../../src/destinations/check-lease.ts";
 import type { EffectLease } from "../../src/destinations/destination.ts";
 import { effectKey } from "../../src/destinations/effect.ts";
 import { StaleTokenError } from "../../src/destinations/refusals.ts";
@@ -32,11 +31,15 @@ export interface LedgerMutant {
   readonly ownerIgnored?: boolean;
   /** The record of an effect is lost. */
   readonly forgetful?: boolean;
+  /** The fence is asked in one transaction, and the effect made in another one. */
+  readonly inTwo?: boolean;
+  /** The effect is made in one transaction, and its key written in another one. */
+  readonly keyLate?: boolean;
 }
 
 /**
- * A fenced and deduplicating destination: each request is decided in one step, on arrival. Its log is what is judged.
- * Beside it a blind one gets the same requests, to show what a fence is for.
+ * A fenced and deduplicating destination: each request is decided in one step, on arrival. Its log is what is judged, also
+ * of the kits, whose decisions are written down here. Beside it a blind one gets the same requests, to show what a fence is for.
  */
 export class Ledger {
   readonly log: LedgerEntry[] = [];
@@ -44,42 +47,39 @@ export class Ledger {
   readonly #answers = new Map<string, string>();
   readonly #blind = new Map<string, number>();
   readonly #mutant: LedgerMutant;
+  /** Between two transactions of a broken one. */
+  readonly #meanwhile: () => Promise<void>;
   #blindMark = new Map<Line, number>();
   blindDuplicates = 0;
   blindOutOfOrder = 0;
 
-  constructor(mutant: LedgerMutant) {
+  constructor(mutant: LedgerMutant, meanwhile: () => Promise<void>) {
     this.#mutant = mutant;
+    this.#meanwhile = meanwhile;
   }
 
-  /** What a kit checks before it sends. */
   static request(lease: EffectLease, step: string): LedgerRequest {
-    const token = checkLease(lease);
     const key = effectKey(lease, { step })?.key ?? "";
-    return { token, key, effect: key };
+    return { token: lease.token, key, effect: key };
   }
 
   async write({ token, key, effect }: LedgerRequest): Promise<string> {
-    this.#writeBlind(token, key);
+    this.writeBlind(token, key);
     const { line, generation, owner } = token;
     const mark = this.#marks.get(line);
-    const answer = this.#answers.get(key);
     if (!this.#admits(mark, token)) {
       this.log.push({ token, key, effect, admitted: false, outcome: "stale", answer: "" });
       throw new StaleTokenError(token, mark as Mark);
     }
+    if (this.#mutant.inTwo) await this.#meanwhile();
+    const answer = this.#answers.get(key);
     const isReplay = answer !== undefined && !this.#mutant.forgetful;
     if (!(isReplay && this.#mutant.quietReplay)) this.#marks.set(line, { generation, owner });
     const given = isReplay ? answer : `${effect} by ${generation}`;
+    const outcome = isReplay ? "duplicate" : "applied";
+    this.log.push({ token, key, effect, admitted: true, outcome, answer: given });
+    if (this.#mutant.keyLate) await this.#meanwhile();
     this.#answers.set(key, given);
-    this.log.push({
-      token,
-      key,
-      effect,
-      admitted: true,
-      outcome: isReplay ? "duplicate" : "applied",
-      answer: given,
-    });
     return given;
   }
 
@@ -89,7 +89,7 @@ export class Ledger {
     return admit(mark, token).admitted;
   }
 
-  #writeBlind({ line, generation }: FencingToken, key: string): void {
+  writeBlind({ line, generation }: FencingToken, key: string): void {
     const times = (this.#blind.get(key) ?? 0) + 1;
     this.#blind.set(key, times);
     if (times > 1) this.blindDuplicates++;

@@ -2,44 +2,60 @@ import type { Fence, FencingToken, Generation, Owner } from "../../src/protocol/
 import type { Operation, Transition } from "../../src/protocol/invariants.ts";
 import { isEnded, type JobRecord, tokenOf } from "../../src/protocol/job.ts";
 import type { Settlement } from "../../src/protocol/settle.ts";
-import type { MemoryState } from "../../src/stores/memory/state.ts";
+import type { Primary } from "./primary.ts";
 
-/** What a call on the store changed, each row for itself. */
+/** What a call has changed since the last look, each row for itself; the look is taken with it. */
 export function transitionsOf(
+  primary: Primary,
   method: string,
   args: readonly unknown[],
-  before: MemoryState,
-  after: MemoryState,
   nowMs: number,
-): Transition[] {
+): { readonly transitions: Transition[]; readonly hasChanged: boolean } {
+  const rows = primary.memory.peek();
+  const { floor } = rows;
   const transitions: Transition[] = [];
-  for (const [id, is] of after.jobs) {
-    const was = before.jobs.get(id);
+  for (const [id, is] of rows.jobs) {
+    const was = primary.jobs.get(id);
     if (was === is) continue;
+    primary.jobs.set(id, is);
     const operation = operationOf(method, args, was, is);
     const fence = fenceOf(method, args, was);
-    const lease = is.resource === null ? undefined : before.leases.get(is.resource);
+    const lease = is.resource === null ? undefined : primary.leases.get(is.resource);
+    let before = was;
+    if (operation === "claim" && was !== undefined && was.blockedBy > is.blockedBy) {
+      // The same claim has ended whom it waited for.
+      before = { ...was, blockedBy: is.blockedBy };
+      transitions.push({ operation: "rebase", before: was, after: before, nowMs, floor });
+    }
     transitions.push({
       operation,
-      before: was,
+      before,
       after: is,
       nowMs,
-      floor: before.floor,
+      floor,
       ...(fence === undefined ? {} : { fence }),
       lease,
       ...(operation === "heal" ? { mark: args[1] as Generation } : {}),
     });
   }
-  for (const [id, was] of before.jobs) {
-    if (!after.jobs.has(id)) {
-      transitions.push({ operation: "delete", before: was, after: undefined, nowMs, floor: before.floor });
-    }
+  let hasChanged = transitions.length > 0;
+  for (const [name, lease] of rows.leases) {
+    if (primary.leases.get(name) === lease) continue;
+    primary.leases.set(name, lease);
+    hasChanged = true;
   }
-  return transitions;
+  for (const [id, before] of rows.jobs.size < primary.jobs.size ? primary.jobs : []) {
+    if (rows.jobs.has(id)) continue;
+    primary.jobs.delete(id);
+    transitions.push({ operation: "delete", before, after: undefined, nowMs, floor });
+  }
+  return { transitions, hasChanged: hasChanged || !CHANGES_ROWS_ALONE.has(method) };
 }
 
+/** All others write something else as well, whatever becomes of rows. */
+const CHANGES_ROWS_ALONE = new Set(["claim", "renew", "settle", "renewLeases", "release", "heal"]);
+
 const BY_METHOD: Readonly<Record<string, Operation>> = {
-  enqueue: "enqueue",
   renew: "renew",
   write: "write",
   heal: "heal",
@@ -55,14 +71,22 @@ function operationOf(
   was: JobRecord | undefined,
   is: JobRecord,
 ): Operation {
+  if (was === undefined) return "enqueue";
   if (method === "claim") {
     const { owner } = args[0] as { readonly owner: Owner };
-    if (is.state === "leased" && is.owner === owner && is.generation !== was?.generation) return "claim";
-    return isEnded(is) ? "expire" : "rebase";
+    if (is.state === "leased" && is.owner === owner && is.generation !== was.generation) return "claim";
+    return isEnded(is) && was.state === "leased" ? "expire" : "rebase";
   }
+  // Somebody whom the job waited for has gone: it is freed, or fails with them.
+  if (was.state === "ready" && is.blockedBy < was.blockedBy && is.generation === was.generation)
+    return "rebase";
+  if (was.state === "ready" && is.endReason === "dependency") return "rebase";
+  if (method === "enqueue" || method === "schedules.fire") return "replace";
+  const addressed = method === "completeWith" || method === "heal" ? (args[0] as Fence).jobId : is.jobId;
+  if (addressed !== is.jobId) return "rebase";
   if (method === "settle") {
     const settlements = (args[0] as readonly Settlement[]).filter(({ fence }) => fence.jobId === is.jobId);
-    const applied = settlements.find(({ fence }) => fence.generation === was?.generation) ?? settlements[0];
+    const applied = settlements.find(({ fence }) => fence.generation === was.generation) ?? settlements[0];
     return applied?.operation ?? "rebase";
   }
   const operation = BY_METHOD[method];
@@ -84,9 +108,8 @@ function fenceOf(method: string, args: readonly unknown[], was: JobRecord | unde
   );
 }
 
-/** The tokens that a change grants: of the job's own line, and of its resource's when the run holds one. */
-export function grantsOf({ operation, after }: Transition): FencingToken[] {
-  if (operation !== "claim" || after?.owner == null) return [];
-  const job = after as JobRecord & { readonly owner: Owner };
-  return [tokenOf(job)];
+/** The token that a change grants: of the job's own line, or of its resource's when the run holds one. */
+export function grantOf({ operation, after }: Transition): FencingToken | undefined {
+  if (operation !== "claim" || after?.owner == null) return undefined;
+  return tokenOf(after as JobRecord & { readonly owner: Owner });
 }

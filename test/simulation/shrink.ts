@@ -4,9 +4,9 @@ import { type SimResult, simulate } from "./simulate.ts";
 /** The faults that a failing run needs: kinds are left out one after the other, then single strikes, while it still fails. */
 export async function shrunk(seed: number, mutant: Mutant = SOUND): Promise<SimResult> {
   const without = new Set<string>();
-  let smallest = await simulate(seed, mutant);
+  let smallest = await simulate(seed, { mutant });
   const tryWithout = async (name: string): Promise<void> => {
-    const result = await simulate(seed, mutant, new Set([...without, name]));
+    const result = await simulate(seed, { mutant, without: new Set([...without, name]) });
     if (result.broken.length === 0) return;
     without.add(name);
     smallest = result;

@@ -3,7 +3,7 @@ import { sleepBy } from "../../src/clock/sleep.ts";
 import type { FaultPoint, Timer, Timers, World } from "../../src/clock/world.ts";
 import { jobId, owner } from "../../src/protocol/identity.ts";
 import type { Chance } from "./chance.ts";
-import type { VirtualTime } from "./virtual-time.ts";
+import type { Happening, VirtualTime } from "./virtual-time.ts";
 
 /** How a process's two clocks run against true time. */
 export interface Clocks {
@@ -20,6 +20,8 @@ export class SimProcess {
   readonly name: string;
   readonly world: World;
   isDead = false;
+  /** True time until which what befell it may still show. */
+  troubledUntilMs: number = Number.NEGATIVE_INFINITY;
   /** Called at each fault point; may freeze or kill it. */
   onPoint: (point: FaultPoint) => void = () => {};
   /** True time until which it is frozen; 0 when it runs. */
@@ -78,6 +80,7 @@ export class SimProcess {
     const untilMs = this.#time.nowMs + ms;
     if (untilMs <= this.#frozenUntilMs) return;
     this.#frozenUntilMs = untilMs;
+    this.inTrouble(ms);
     this.#time.after(ms, () => this.#thaw());
   }
 
@@ -86,23 +89,34 @@ export class SimProcess {
     this.#thaw();
   }
 
+  /** Something went wrong for it now, and goes on for so many ms. */
+  inTrouble(ms: number): void {
+    this.troubledUntilMs = Math.max(this.troubledUntilMs, this.#time.nowMs + ms);
+  }
+
   kill(): void {
     this.isDead = true;
   }
 
   /** Something reaches it after so many ms of true time: late when it is frozen, never when it is dead. */
-  later(ms: number, fn: () => void): void {
-    this.#time.after(ms, () => this.#run(fn));
+  later(ms: number, fn: () => void): Happening {
+    return this.#time.after(ms, () => this.#run(fn));
+  }
+
+  /** Now, or when it goes on; never when it is dead. */
+  whenRunning(fn: () => void): void {
+    this.#run(fn);
   }
 
   #after(delayMs: number, fn: () => void): Timer {
     let isCancelled = false;
-    this.later(delayMs / this.#clocks.rate, () => {
+    const happening = this.later(delayMs / this.#clocks.rate, () => {
       if (!isCancelled) fn();
     });
     return {
       cancel: () => {
         isCancelled = true;
+        happening.isDropped = true;
       },
     };
   }

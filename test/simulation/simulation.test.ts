@@ -1,65 +1,49 @@
 import { expect, it } from "vitest";
-import { seed as runSeed, seededRandom } from "../support/seed.ts";
-import { MUTANTS } from "./mutants.ts";
-import { shrunk, story } from "./shrink.ts";
-import { type Counts, simulate } from "./simulate.ts";
+import { MUTANTS, type Mutant } from "./mutants.ts";
+import { shrunk } from "./shrink.ts";
+import { simulate } from "./simulate.ts";
+import { holds } from "./worlds.ts";
 
 /** Seeds that once failed, or whose stories are worth keeping. */
-const KEPT: readonly number[] = [70, 93, 685_849_914];
-
-/** How many worlds are drawn; `SIM_RUNS` asks for more. */
-const RUNS = Number(process.env["SIM_RUNS"] ?? (process.env["LEASEHOLD_REQUIRE_ALL"] === "1" ? 1_000 : 200));
-
-/** What a hundred runs must have seen at least: with less they would have shown nothing. */
-const FLOORS: Partial<Counts> = {
-  reclaims: 100,
-  refusedRenewals: 100,
-  lateEnds: 30,
-  staleEffects: 5,
-  duplicates: 100,
-  unknown: 200,
-  longFreezes: 100,
-  kills: 50,
-  lostGrants: 10,
-  blindDuplicates: 100,
-};
-
-async function holds(seed: number): Promise<Counts> {
-  const { broken, counts } = await simulate(seed);
-  if (broken.length > 0) expect.fail(story(await shrunk(seed)));
-  return counts;
-}
+const KEPT: readonly number[] = [
+  226, // a replaced primary was healed to a mark of the one that replaced it, and gave out its generations
+  5163, // a clock that was set back between the look at a schedule and its making
+  5646, // a batch's last job, freed anew when a member ends again
+  9293, // an outcome that was answered after its worker had stopped gave a slot back
+  30_082, // a schedule that was found made by a clock that had been set back since
+  30_418, // an answer to a claim that waited for the standby for longer than half a lease
+  1_460_104_150, // an end that a promotion lost: nobody renews what its worker knows as done
+];
 
 const asked = process.env["SIM_SEED"];
+const told =
+  process.env["SIM_TOLD"] === "1" ? (line: string) => process.stdout.write(`${line}\n`) : undefined;
+
 it.each(asked === undefined ? KEPT : [Number(asked)])(
   "the world of seed %i keeps the invariants",
   async (seed) => {
+    if (told !== undefined) await simulate(seed, { told });
     await holds(seed);
   },
 );
 
-it(`the invariants hold in ${RUNS} worlds drawn from this run's seed`, { timeout: 900_000 }, async () => {
-  const random = seededRandom("worlds");
-  const sums: Record<string, number> = {};
-  for (let n = 0; n < RUNS; n++) {
-    const counts = await holds(Math.floor(random() * 2 ** 31));
-    for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count;
-  }
-  process.stdout.write(`simulation: ${RUNS} worlds from seed ${runSeed}: ${JSON.stringify(sums)}\n`);
-  for (const [name, floor] of Object.entries(FLOORS)) {
-    expect(sums[name], `void: too little of ${name} was seen`).toBeGreaterThanOrEqual((floor * RUNS) / 100);
-  }
+it("the same seed tells the same story", { timeout: 120_000 }, async () => {
+  for (let seed = 1; seed <= 10; seed++) expect(await simulate(seed)).toEqual(await simulate(seed));
 });
 
-it("the same seed tells the same story", async () => {
-  const [once, again] = [await simulate(4), await simulate(4)];
-  expect(again).toEqual(once);
+it("a turn of the event loop after each happening changes nothing: all that can go on has gone on without it", {
+  timeout: 300_000,
+}, async () => {
+  for (let seed = 11; seed <= 40; seed++)
+    expect(await simulate(seed, { isSlow: true })).toEqual(await simulate(seed));
 });
 
 it("a failing story is made smaller, and fails still", { timeout: 120_000 }, async () => {
-  const mutant = MUTANTS["fence absent"];
-  const whole = await simulate(4, mutant);
-  const small = await shrunk(4, mutant);
+  const mutant = MUTANTS["fence absent"] as Mutant;
+  let seed = 1;
+  while ((await simulate(seed, { mutant })).broken.length === 0) seed++;
+  const whole = await simulate(seed, { mutant });
+  const small = await shrunk(seed, mutant);
   expect(small.broken).not.toEqual([]);
   expect(small.faults.length + small.struck.length).toBeLessThan(whole.faults.length + whole.struck.length);
 });

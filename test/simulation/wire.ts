@@ -1,12 +1,11 @@
 import { StoreBusyError, UnknownOutcomeError } from "../../src/errors.ts";
-import type { Listener, Store } from "../../src/stores/store.ts";
 import type { Chance } from "./chance.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** What a call comes to: `value` or `error` as the server gave it. */
-type Answer = { readonly value: unknown } | { readonly error: unknown };
+type Answer<T> = { readonly value: T } | { readonly error: unknown };
 
 /** What is counted of all wires. */
 export interface WireCounts {
@@ -15,15 +14,6 @@ export interface WireCounts {
   lostReplies: number;
   duplicates: number;
 }
-
-/** Hears of each answer that reached the process, with its monotonic time when the request was made. */
-export type OnAnswer = (
-  process: SimProcess,
-  method: string,
-  args: readonly unknown[],
-  value: unknown,
-  sentMs: number,
-) => void;
 
 /**
  * Between a process and a server. A request leaves when the process runs, arrives some time later or never, maybe twice;
@@ -36,67 +26,44 @@ export class Wire {
   readonly #chance: Chance;
   readonly #faults: Faults;
   readonly #counts: WireCounts;
-  readonly #onAnswer: OnAnswer | undefined;
 
-  constructor(
-    process: SimProcess,
-    time: VirtualTime,
-    chance: Chance,
-    faults: Faults,
-    counts: WireCounts,
-    onAnswer?: OnAnswer,
-  ) {
+  constructor(process: SimProcess, time: VirtualTime, chance: Chance, faults: Faults, counts: WireCounts) {
     this.#process = process;
     this.#time = time;
     this.#chance = chance;
     this.#faults = faults;
     this.#counts = counts;
-    this.#onAnswer = onAnswer;
   }
 
-  /** The store at the other end. */
-  store(store: Store): Store {
-    return new Proxy(store, {
-      get: (target, property): unknown => {
-        const member: unknown = Reflect.get(target, property);
-        if (typeof member !== "function") return member;
-        if (property === "listen") return (onWake: () => void) => this.#listen(target, onWake);
-        if (property === "open" || property === "close") return async () => {};
-        return (...args: unknown[]) => {
-          const options = args.at(-1) as { readonly timeoutMs?: number } | undefined;
-          const call = (): Promise<unknown> => Reflect.apply(member, target, args) as Promise<unknown>;
-          return this.call(String(property), args, options?.timeoutMs ?? 5_000, call);
-        };
-      },
-    });
-  }
-
-  call<T>(method: string, args: readonly unknown[], timeoutMs: number, serve: () => Promise<T>): Promise<T> {
-    const { timers, clock } = this.#process.world;
-    const sentMs = clock.monotonicMs();
+  /** @param serve called when the request arrives, once for each copy of it */
+  call<T>(method: string, timeoutMs: number, serve: () => Promise<T>): Promise<T> {
+    const { timers } = this.#process.world;
     return new Promise<T>((resolve, reject) => {
       let isOver = false;
       const deadline = timers.after(timeoutMs, () => {
         isOver = true;
         this.#counts.unknown++;
+        this.#process.inTrouble(0);
         reject(new UnknownOutcomeError(method, new Error("no answer")));
       });
-      const answered = (answer: Answer): void => {
+      const answered = (answer: Answer<T>): void => {
         if (isOver) return;
         isOver = true;
         deadline.cancel();
-        if ("error" in answer) {
-          reject(answer.error);
+        if ("value" in answer) {
+          resolve(answer.value);
           return;
         }
-        this.#onAnswer?.(this.#process, method, args, answer.value, sentMs);
-        resolve(answer.value as T);
+        this.#process.inTrouble(0);
+        if (answer.error instanceof UnknownOutcomeError) this.#counts.unknown++;
+        reject(answer.error);
       };
-      this.#process.later(0, () => this.#send(method, serve, answered));
+      // Frozen since this turn began, it sends when it goes on.
+      this.#process.whenRunning(() => this.#send(method, serve, answered));
     });
   }
 
-  #send(method: string, serve: () => Promise<unknown>, answered: (answer: Answer) => void): void {
+  #send<T>(method: string, serve: () => Promise<T>, answered: (answer: Answer<T>) => void): void {
     const chance = this.#chance;
     const faults = this.#faults;
     if (faults.strikes("busy", chance)) {
@@ -106,12 +73,13 @@ export class Wire {
     }
     if (faults.strikes("lose request", chance)) {
       this.#counts.lostRequests++;
+      this.#process.inTrouble(0);
       return;
     }
     const copies = faults.strikes("duplicate", chance) ? 2 : 1;
     if (copies > 1) this.#counts.duplicates++;
     for (let copy = 0; copy < copies; copy++) {
-      this.#time.after(faults.delayMs(chance), () => {
+      this.#time.after(this.#delayMs(), () => {
         void serve().then(
           (value) => this.#reply({ value }, answered),
           (error: unknown) => this.#reply({ error }, answered),
@@ -120,19 +88,18 @@ export class Wire {
     }
   }
 
-  #reply(answer: Answer, answered: (answer: Answer) => void): void {
+  #reply<T>(answer: Answer<T>, answered: (answer: Answer<T>) => void): void {
     if (this.#faults.strikes("lose reply", this.#chance)) {
       this.#counts.lostReplies++;
+      this.#process.inTrouble(0);
       return;
     }
-    const delayMs = this.#faults.delayMs(this.#chance);
-    this.#time.after(delayMs, () => this.#process.later(0, () => answered(answer)));
+    this.#process.later(this.#delayMs(), () => answered(answer));
   }
 
-  #listen(store: Store, onWake: () => void): Listener {
-    return store.listen(() => {
-      if (this.#faults.strikes("lose wake-up", this.#chance)) return;
-      this.#process.later(this.#faults.delayMs(this.#chance), onWake);
-    });
+  #delayMs(): number {
+    const ms = this.#faults.delayMs(this.#chance);
+    if (ms > 45) this.#process.inTrouble(ms);
+    return ms;
   }
 }

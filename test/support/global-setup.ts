@@ -14,16 +14,21 @@ declare module "vitest" {
   }
 }
 
+/** Set once the first of vitest's projects has been through it, to the seed that all of them have. */
+const SET_UP = "LEASEHOLD_SET_UP";
+
 /**
  * Before the first test: builds dist/ once (again at each rerun of a watch), then draws and prints the seed. Servers are
  * started by the first test that asks for one, and stopped here after the last.
  */
 export function setup(project: TestProject): () => Promise<void> {
-  if (process.env["LEASEHOLD_BUILT"] !== "1") build();
+  if (process.env["LEASEHOLD_BUILT"] !== "1" && process.env[SET_UP] === undefined) build();
   project.onTestsRerun(async () => build());
 
-  const seed = seedFrom(process.env["SEED"]);
-  console.log(`seed ${seed}: \`SEED=${seed} npm test\` draws the same numbers again`);
+  const seed = seedFrom(process.env[SET_UP] ?? process.env["SEED"]);
+  if (process.env[SET_UP] === undefined)
+    console.log(`seed ${seed}: \`SEED=${seed} npm test\` draws the same numbers again`);
+  process.env[SET_UP] = String(seed);
   project.provide("seed", seed);
 
   const folder = mkdtempSync(join(tmpdir(), "leasehold-servers-"));

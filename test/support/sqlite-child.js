@@ -46,6 +46,14 @@ if (task === "enqueue") {
   }
   await store.close();
   process.send?.({ completed }, () => process.disconnect());
+} else if (task === "die") {
+  const { Database } = await loadDriver();
+  const store = sqlite(path);
+  await store.open();
+  const database = new Database(path);
+  database.exec("create table written (n integer)");
+  for (let n = 0; n < Number(number); n += 1) database.exec(`insert into written values (${n})`);
+  process.kill(process.pid, "SIGKILL");
 } else if (task === "half-migrate") {
   const { Database } = await loadDriver();
   const database = new Database(path);

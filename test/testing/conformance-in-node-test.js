@@ -52,6 +52,7 @@ storeConformance({ describe, it }, "memory", {
   open: async () => worldOf(memory()),
   timePrecisionMs: 1,
   gaps: [
+    "C3 of two processes that take over the same lapsed jobs each job gets one new owner",
     "lets two processes compete for the same jobs",
     "what a killed process held comes back by its lapse, and never before",
     "a store that cannot be reached is busy, unusable or unknown, and a lease is never called lost",

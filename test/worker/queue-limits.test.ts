@@ -144,6 +144,50 @@ describe("a queue's rate", () => {
   });
 });
 
+describe("a queue's rate, of which a burst asks twice", () => {
+  it("has its backlog behind it after two stretches, with what comes meanwhile, each in its order", async () => {
+    const t = testWorld();
+    const began: number[] = [];
+    const job = defineJob({ name: "mail", run: ({ input }: { input: number }) => void began.push(input) });
+    await t.leasehold.limitQueue("mail", { rate: { count: 100, perMs: 60_000 } });
+    let next = 0;
+    const enqueue = (jobs: number): Promise<unknown> =>
+      t.leasehold.enqueueMany(Array.from({ length: jobs }, () => ({ job, input: next++ })));
+    await enqueue(200);
+    t.leasehold.work([job]);
+    const left: number[] = [];
+    for (let minute = 0; minute < 5; minute += 1) {
+      await t.world.advance(60_000);
+      left.push(next - began.length);
+      await enqueue(20);
+    }
+    // A stretch is begun a hundredth late at most.
+    expect(left[0]).toBeGreaterThanOrEqual(80);
+    expect(left.slice(3)).toEqual([0, 0]);
+    expect(began).toEqual(Array.from({ length: began.length }, (_, n) => n));
+  });
+});
+
+describe("two jobs of one priority, of which each attempt fails", () => {
+  it("C15 go on in their order: the later one never goes in front of the earlier one for good", async () => {
+    const t = testWorld();
+    const began: unknown[] = [];
+    const job = defineJob({
+      name: "job",
+      maxAttempts: 20,
+      backoff: { kind: "fixed", baseMs: 100, jitter: "none" },
+      run({ input }) {
+        began.push(input);
+        throw new Error("too many requests");
+      },
+    });
+    await t.leasehold.enqueueMany(["first", "second"].map((input) => ({ job, input })));
+    t.leasehold.work([job], { concurrency: 1 });
+    await t.world.advance(60_000);
+    expect(began).toEqual(Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? "first" : "second")));
+  });
+});
+
 describe("limitQueue", () => {
   it.each([
     [{ concurrency: 0 }, "limit.concurrency"],

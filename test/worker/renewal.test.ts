@@ -69,6 +69,29 @@ describe("renewal on the main loop (W2)", () => {
     },
   );
 
+  it("gives a slow answer half of the trust that is left", async () => {
+    const { leasehold, world, store } = testWorld();
+    const hold = gate();
+    const job = defineJob({ name: "job", leaseMs: 3_000, run: () => hold.promise });
+    await leasehold.enqueue(job);
+    const timeouts: number[] = [];
+    store.before("renew", ((_fences: unknown, { timeoutMs }: { readonly timeoutMs: number }) => {
+      timeouts.push(Math.round(timeoutMs));
+      throw new StoreBusyError("renew", timeoutMs);
+    }) as never);
+    const worker = leasehold.work([job]);
+    await world.advance(5_000);
+    // From a third of the lease on, of which 2.7 s are trusted; a margin at least, also when trust has ended.
+    expect(timeouts[0]).toBeGreaterThan(800);
+    expect(timeouts[0]).toBeLessThan(1_000);
+    expect(timeouts.slice(1).every((ms, n) => ms <= (timeouts[n] as number))).toBe(true);
+    expect(timeouts.at(-1)).toBe(300);
+    hold.open();
+    const stopping = worker.stop({ graceMs: 0 });
+    await world.advance(10_000);
+    await stopping;
+  });
+
   it("keeps its pace when the wall clock is set back or forth by an hour", async () => {
     const { leasehold, world, store } = testWorld();
     const hold = gate();

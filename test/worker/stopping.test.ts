@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineJob } from "../../src/client/define-job.ts";
-import { ClosedError } from "../../src/errors.ts";
+import { ClosedError, UnknownOutcomeError } from "../../src/errors.ts";
 import { gate, testWorld } from "./world.ts";
 
 describe("stopping (W6)", () => {
@@ -58,6 +58,44 @@ describe("stopping (W6)", () => {
     expect(reason).toMatchObject({ reason: "shutdown" });
     expect(await leasehold.get(jobId)).toMatchObject({ state: "ready", attempt: 0, error: undefined });
     expect(worker.counts).toMatchObject({ released: 1 });
+  });
+
+  it("offers an outcome no more once it has closed, also when the call under way fails after that", async () => {
+    const { leasehold, store, world } = testWorld({ callTimeoutMs: 500 });
+    const answer = gate();
+    store.before("settle", () => answer.promise);
+    const job = defineJob({ name: "job", run: () => "done" });
+    await leasehold.enqueue(job);
+    const worker = leasehold.work([job]);
+    await world.settle();
+    expect(store.called("settle")).toBe(1);
+    const stopping = worker.stop();
+    await world.advance(510);
+    await stopping;
+    answer.fail(new UnknownOutcomeError("settle", new Error("no answer")));
+    await world.advance(10_000);
+    expect(store.called("settle")).toBe(1);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  it("gives up no slot of a limited queue once it has closed, also when an outcome is answered after that", async () => {
+    const { leasehold, store, world } = testWorld({ callTimeoutMs: 500 });
+    await leasehold.limitQueue("job", { concurrency: 1 });
+    const answer = gate();
+    store.before("settle", () => answer.promise);
+    const job = defineJob({ name: "job", run: () => "done" });
+    await leasehold.enqueue(job);
+    const worker = leasehold.work([job]);
+    await world.advance(100);
+    expect(store.called("settle")).toBe(1);
+    const stopping = worker.stop();
+    await world.advance(510);
+    await stopping;
+    answer.open();
+    await world.advance(1_000);
+    expect((await leasehold.counts())[0]).toMatchObject({ completed: 1 });
+    expect(store.called("release")).toBe(0);
+    expect(world.pendingTimers).toBe(0);
   });
 
   it("keeps the result of a handler that returns after its signal", async () => {

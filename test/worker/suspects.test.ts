@@ -97,6 +97,37 @@ describe("a suspect (W8)", () => {
     expect(worker.counts).toMatchObject({ completed: 4, lost: 0, failed: 0 });
   });
 
+  it("begins only when the store has answered for all that ran or waited beside it, which its crash would lose", async () => {
+    const t = testWorld();
+    const begun: unknown[] = [];
+    const hold = gate();
+    const job = defineJob({
+      name: "job",
+      leaseMs: 1_000,
+      async run({ input }) {
+        begun.push(input);
+        if (input === "neighbour") await hold.promise;
+      },
+    });
+    await t.leasehold.enqueue(job, "suspect");
+    await lapse(t, 2);
+    await t.leasehold.enqueue(job, "neighbour", { priority: -1 });
+    const worker = t.leasehold.work([job], { concurrency: 3 });
+    await t.world.advance(300);
+    expect(begun).toEqual(["neighbour"]);
+    const answer = gate();
+    t.store.after("settle", () => answer.promise);
+    hold.open();
+    await t.world.advance(300);
+    expect(t.store.called("settle")).toBe(1);
+    expect(begun).toEqual(["neighbour"]);
+    answer.open();
+    await t.world.advance(300);
+    expect(begun).toEqual(["neighbour", "suspect"]);
+    await worker.stop();
+    expect(worker.counts).toMatchObject({ completed: 2, lost: 0 });
+  });
+
   it("is also the one before its last attempt when the one before lapsed", async () => {
     const t = testWorld();
     const alone: number[] = [];

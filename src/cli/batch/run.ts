@@ -5,13 +5,13 @@ import type { World } from "../../clock/world.ts";
 import type { Leasehold } from "../../index.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { Jobs } from "../jobs-module.ts";
+import type { Progress } from "../progress.ts";
 import { checkLines } from "./check.ts";
 import type { Crew } from "./crew.ts";
 import { enqueueLines } from "./enqueue.ts";
 import { entryReader } from "./entries.ts";
 import { lineIds } from "./ids.ts";
 import { Pending } from "./pending.ts";
-import type { Progress } from "./progress.ts";
 import type { Source } from "./source.ts";
 import { failureOf, type Summary } from "./summary.ts";
 

@@ -50,7 +50,7 @@ async function run(module: string, flags: BatchFlags): Promise<void> {
     import("../jobs-module.ts"),
     import("../batch/source.ts"),
     import("../batch/crew.ts"),
-    import("../batch/progress.ts"),
+    import("../progress.ts"),
     import("../batch/run.ts"),
   ]);
   const { summaryText, hasFailed } = await import("../batch/summary.ts");
@@ -77,7 +77,7 @@ async function run(module: string, flags: BatchFlags): Promise<void> {
     const crew = new Crew({ module, store, concurrency, graceMs }, flags.processes, timers);
     const interrupt = interruption(crew, timers);
     const summary = await withLeasehold(flags, { create: true }, async (leasehold) => {
-      const progress = await startProgress();
+      const progress = await startProgress({ of: "jobs", failed: "failed" });
       try {
         const batchToRun = {
           name,

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { CHOICES, type Choice, DEFAULT_DESTINATION, destinationChoice } from "../demo/accounts/kinds.ts";
+import { type Choice, choices, DEFAULT_DESTINATION, destinationChoice } from "../accounts/kinds.ts";
 import type { Check } from "../demo/checks.ts";
 import type { Story, Told } from "../demo/story.ts";
 import { CliError, EXIT, signalExitCode } from "../exit.ts";
@@ -7,6 +7,8 @@ import { journalText } from "../journal-text.ts";
 import type { StoreFlags } from "../options.ts";
 import { data, json } from "../output.ts";
 import { storeAt, storeLocation } from "../store-url.ts";
+
+const FENCED = { withBlind: false };
 
 export function demo(program: Command): void {
   program
@@ -17,8 +19,8 @@ export function demo(program: Command): void {
     .option("--store <url>", "play it on this store, in a queue of its own (else on a file that is removed)")
     .option(
       "--destination <kind>",
-      `where the late write would land: ${CHOICES} (else sqlite)`,
-      destinationChoice,
+      `where the late write would land: ${choices(FENCED)} (else sqlite)`,
+      destinationChoice(FENCED),
     )
     .option("--json", "print JSON on stdout")
     .addHelpText("after", "\nIt takes about two seconds, and exits 1 if any refusal is missing.")
@@ -39,7 +41,7 @@ async function run(options: DemoFlags): Promise<void> {
       import("node:os"),
       import("node:path"),
       import("../../clock/system.ts"),
-      import("../demo/accounts/kinds.ts"),
+      import("../accounts/kinds.ts"),
       import("../demo/cast.ts"),
       import("../demo/story.ts"),
     ]);

@@ -3,7 +3,7 @@
 import type { ProbeResult } from "../../destinations/destination.ts";
 import type { JobRecord } from "../../protocol/job.ts";
 import type { JournalEntry } from "../../protocol/journal.ts";
-import type { Entry } from "./accounts/account.ts";
+import type { Entry } from "../accounts/account.ts";
 import { CENTS, type Report } from "./report.ts";
 
 export interface Check {

@@ -10,10 +10,10 @@ import { systemWorld } from "../../clock/system.ts";
 import { StaleTokenError } from "../../destinations/refusals.ts";
 import { effectScope, type Fence } from "../../protocol/identity.ts";
 import type { ClaimedJob } from "../../stores/store.ts";
+import { openAccount } from "../accounts/kinds.ts";
+import type { PaymentAnswer } from "../accounts/service-process.ts";
 import { storeAt } from "../store-url.ts";
-import { openAccount } from "./accounts/kinds.ts";
 import { EARLIER_GENERATIONS, type PlayerArguments, type Report } from "./report.ts";
-import type { PaymentAnswer } from "./service-process.ts";
 
 /** What is told of any of the store's answers. */
 interface Answer {

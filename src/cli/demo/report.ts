@@ -1,7 +1,7 @@
 /** What the processes of the demo tell its narrator. */
 
+import type { AccountPlace } from "../accounts/account.ts";
 import type { StoreLocation } from "../store-url.ts";
-import type { AccountPlace } from "./accounts/account.ts";
 
 export type Who = "A" | "B";
 

@@ -271,6 +271,11 @@ export class MemoryStore implements Store {
     return this.#keeper.snapshot();
   }
 
+  /** For tests: what is committed, itself and not a copy: to be looked at, and not to be kept over the next write. */
+  peek(): MemoryState {
+    return this.#keeper.state;
+  }
+
   /** For tests: loses what was committed since, as a promoted standby or a restored copy does. The floor is not raised. */
   restore(snapshot: MemoryState): void {
     this.#keeper.restore(snapshot);

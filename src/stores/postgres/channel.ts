@@ -7,7 +7,9 @@
 import type { Timer, World } from "../../clock/world.ts";
 import type { PgConnection } from "./driver.ts";
 
-/** Within this time our own notification must have come back, ms. */
+/** Connecting, LISTEN and our own notification may take so long together, ms: a server that is silent then would never end it. */
+const OPEN_WITHIN_MS = 15_000;
+/** So long after it was sent our own notification is asked for, ms. */
 const SELF_TEST_MS = 1_000;
 /**
  * How often two connections are held against each other before they count as two. Of a pooler's two busy server
@@ -65,19 +67,35 @@ export class Channel {
 
   async #listenOn(connection: PgConnection): Promise<void> {
     this.#connection = connection;
+    this.#after(OPEN_WITHIN_MS, () => this.#lost(connection));
     // Without a listener its end would end the process.
     connection.on("error", () => this.#lost(connection));
     connection.on("end", () => this.#lost(connection));
     connection.on("notification", ({ payload }) => this.#heard(payload ?? ""));
     await connection.connect();
     // Not even tried there: LISTEN would stay with a connection that the pooler lends to others.
-    if (await this.#isShared(connection)) return this.#giveUp();
+    if (await this.#isShared(connection)) return this.#giveUp(connection);
     await connection.query({ text: `listen ${this.#options.name}` });
-    if (this.#closed) return this.#drop();
+    if (connection !== this.#connection) return;
     this.#options.onWake(undefined);
-    this.#test = `?${Math.floor(this.#options.world.random.next() * 1e9)}`;
-    this.#after(SELF_TEST_MS, () => this.#giveUp());
-    await this.#options.notify(this.#test);
+    const test = `?${Math.floor(this.#options.world.random.next() * 1e9)}`;
+    this.#test = test;
+    await this.#options.notify(test);
+    if (this.#test === test) this.#after(SELF_TEST_MS, () => this.#judge(connection, test));
+  }
+
+  /**
+   * Who answers here, so long after our notification was sent, and has not delivered it, never will. Time alone proves
+   * nothing: a server or an event loop that stood still meanwhile has it yet to deliver.
+   */
+  #judge(connection: PgConnection, test: string): void {
+    this.#after(PROBE_EVERY_MS, () => this.#lost(connection));
+    connection.query({ text: "select 1" }).then(
+      () => {
+        if (this.#test === test) this.#giveUp(connection);
+      },
+      () => this.#lost(connection),
+    );
   }
 
   /**
@@ -123,10 +141,11 @@ export class Channel {
     this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
   }
 
-  #giveUp(): void {
+  #giveUp(connection: PgConnection): void {
+    if (connection !== this.#connection) return;
     this.#timer?.cancel();
     this.#drop();
-    if (!this.#closed) this.#options.onUseless();
+    this.#options.onUseless();
   }
 
   #drop(): void {

@@ -28,7 +28,7 @@ export async function claimLimited(
           claimWithin(sql, queue, request.owner, wanted, async (limit) => {
             const found: ClaimedJob[] = [];
             const one = { ...request, queues: [queue], limit };
-            await lookRepeatedly(sql, one, memory, request.takeover, found, true);
+            await lookRepeatedly(sql, one, memory, request.takeover ? "lapsed" : "ready", found, true);
             return found;
           }),
         );

@@ -30,16 +30,19 @@ export async function claim(
   const due = sweep.isDue(request.takeover);
   const isFirst = memory.hints.knowsLimit(request.queues[0] ?? "");
   let allowedInMs = isFirst ? await claimLimited(connections, call, request, memory, jobs) : undefined;
-  let dueInMs = due === "now" ? undefined : await lookRepeatedly(sql, request, memory, false, jobs);
+  const first = request.takeover && sweep.followsLapse ? "lapsed behind the hint" : "ready";
+  let dueInMs = due === "now" ? undefined : await lookRepeatedly(sql, request, memory, first, jobs);
   if (due === "now" || (due !== "no" && jobs.length === 0)) {
     const swept = sweep.begin(connections, call, request);
     swept.catch(() => {});
     if (sweep.isAwaited) await swept;
-    dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
+    const reach = request.takeover ? "lapsed" : "ready";
+    dueInMs = await lookRepeatedly(sql, request, memory, reach, jobs);
     // Who found jobs does not wait for it: what it finds is told by the next claim.
     if (jobs.length > 0) swept.then((changed) => changed && memory.onSwept()).catch(() => {});
-    else if (await swept) dueInMs = await lookRepeatedly(sql, request, memory, request.takeover, jobs);
+    else if (await swept) dueInMs = await lookRepeatedly(sql, request, memory, reach, jobs);
   }
+  if (request.takeover) sweep.followsLapse = jobs.some(({ previous }) => previous !== undefined);
   if (!isFirst) allowedInMs = await claimLimited(connections, call, request, memory, jobs);
   return { jobs, ended: sweep.takeEnded(), nextDueInMs: notPast(sooner(dueInMs, allowedInMs)) };
 }

@@ -22,17 +22,19 @@ export interface LookMemory {
   readonly time: StoreTime;
 }
 
+/** Whether lapsed leases are taken over, and if so where in the line a look for them begins. */
+export type Reach = "ready" | "lapsed behind the hint" | "lapsed";
+
 /**
  * Adds to `jobs` what it claims; returns when the next delayed one becomes due.
  *
- * @param isSwept whether lapsed leases may be taken over
  * @param isLimited asks for queues with a limit, and for no others; in a transaction, which an error has ended
  */
 export async function lookRepeatedly(
   sql: OwnSql,
   request: ClaimRequest,
   { hints, time }: LookMemory,
-  isSwept: boolean,
+  reach: Reach,
   jobs: ClaimedJob[],
   isLimited = false,
 ): Promise<number | undefined> {
@@ -42,8 +44,8 @@ export async function lookRepeatedly(
   for (let look = 0; look < LOOKS && queues.length > 0; look++) {
     const wanted = request.limit - jobs.length;
     const fewest = looked.waits > 0 ? FEWEST_CANDIDATES : wanted;
-    const isWhole = isSwept || hints.knowResources(queues);
-    const asked = hints.startsOf(queues, isSwept && look === 0);
+    const isWhole = reach !== "ready" || hints.knowResources(queues);
+    const asked = hints.startsOf(queues, reach === "lapsed" && look === 0);
     try {
       looked = await lookFor(sql, request, asked, time, isWhole, isLimited, wanted, fewest);
     } catch (error) {

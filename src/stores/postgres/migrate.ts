@@ -12,13 +12,15 @@ const MIGRATION_TIMEOUT_MS = 3_600_000;
 const OTHER_MIGRATION_MS = 2_000;
 /**
  * How long it waits for the lock of a table, ms: every worker waits behind it meanwhile, so that somebody's long
- * transaction would stop them all. It gives way, and tries again.
+ * transaction would stop them all. It gives way and tries again, twice as long each time up to the longest: a server under
+ * load may need more than the first to let anybody's statement end.
  */
-const LOCK_TIMEOUT_MS = 100;
+const FIRST_LOCK_MS = 100;
+const LONGEST_LOCK_MS = 1_000;
+/** Between two tries it rests for this many times as long as it waited, and for once as long again at random. */
+const REST = 1;
 /** How long it tries, ms. */
 const TRY_FOR_MS = 60_000;
-/** Between two tries, ms: this much, and four times as much again at random. */
-const RETRY_MS = 50;
 
 export const OLDEST_SERVER = 150_000;
 
@@ -77,24 +79,24 @@ export class Migrator {
     if (pending.length === 0) return found.version;
     if (!mayMigrate) throw new SchemaVersionError(found.version, this.newest, this.#store);
     const beganMs = this.#world.clock.monotonicMs();
-    for (;;) {
+    for (let lockMs = FIRST_LOCK_MS; ; lockMs = Math.min(2 * lockMs, LONGEST_LOCK_MS)) {
       try {
-        await this.#migrate();
+        await this.#migrate(lockMs);
         return this.newest;
       } catch (error) {
         const triedMs = this.#world.clock.monotonicMs() - beganMs;
         if (!(error instanceof StoreBusyError) || triedMs > TRY_FOR_MS) throw error;
-        await this.#world.timers.sleep(RETRY_MS * (1 + 4 * this.#world.random.next()));
+        await this.#world.timers.sleep(lockMs * (REST + this.#world.random.next()));
       }
     }
   }
 
-  #migrate(): Promise<void> {
+  #migrate(lockMs: number): Promise<void> {
     const call = this.#connections.call("migrate", MIGRATION_TIMEOUT_MS);
     return this.#connections.transaction(call, async (sql) => {
       await sql.exec(`set local lock_timeout = ${OTHER_MIGRATION_MS}`);
       await sql.rows("exclude other migrations", [`leasehold ${this.#schema}`]);
-      await sql.exec(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await sql.exec(`set local lock_timeout = ${lockMs}`);
       for (const migration of this.#pendingIn(await look(sql, this.#schema, this.#store)))
         await sql.exec(migration.sql);
     });

@@ -48,6 +48,11 @@ interface Swept {
 }
 
 export class Sweep {
+  /**
+   * The last claim that could has taken a lapsed job over. Whoever dies leaves many, of which a worker takes one at a time
+   * (W8): the next must not wait for the next sweep (I16).
+   */
+  followsLapse = false;
   readonly #clock: Clock;
   readonly #everyMs: number;
   readonly #time: StoreTime;

@@ -7,6 +7,9 @@ import type { Statements } from "./statements.ts";
 /** How long transactions may follow each other in one turn of the event loop, ms. */
 const TURN_BUDGET_MS = 5;
 
+/** Shorter than any lease is trusted (T2), longer than a transaction takes: what took so long has stood still in between, ms. */
+const STOOD_STILL_MS = 150;
+
 /** How often waiters for the write lock look again, ms: this much, and as much again at random. */
 const LOCK_RETRY_MS = 1;
 
@@ -35,6 +38,15 @@ export class Connection {
   /** Runs `fn` in a transaction of its own that holds the write lock from the start. */
   async write<T>(operation: string, timeoutMs: number, fn: (statements: Statements) => T): Promise<T> {
     return this.#begun(operation, timeoutMs, () => this.#finish(operation, fn));
+  }
+
+  /**
+   * The same for what writes how long a lease lasts. A process that stands still between reading the time and its commit
+   * would write a lease that has ended already, and lose the attempt with it; so `fn` is then undone and done again, once.
+   */
+  async writeLeases<T>(operation: string, timeoutMs: number, fn: (statements: Statements) => T): Promise<T> {
+    const first = await this.#begun(operation, timeoutMs, () => this.#finishUnlessLate(operation, fn));
+    return first === undefined ? this.write(operation, timeoutMs, fn) : first.result;
   }
 
   /** Runs `fn` over what is committed now. */
@@ -132,21 +144,43 @@ export class Connection {
   }
 
   #finish<T>(operation: string, fn: (statements: Statements) => T): T {
-    let result: T;
+    const result = this.#carriedOut(operation, fn);
+    this.#commit(operation);
+    return result;
+  }
+
+  #finishUnlessLate<T>(
+    operation: string,
+    fn: (statements: Statements) => T,
+  ): { readonly result: T } | undefined {
+    const beganMs = this.#world.clock.monotonicMs();
+    const result = this.#carriedOut(operation, fn);
+    if (this.#world.clock.monotonicMs() - beganMs > STOOD_STILL_MS) {
+      this.#rollBack();
+      return undefined;
+    }
+    this.#commit(operation);
+    return { result };
+  }
+
+  #carriedOut<T>(operation: string, fn: (statements: Statements) => T): T {
     try {
-      result = fn(this.statements);
+      const result = fn(this.statements);
       this.#world.reached("in-store-transaction");
+      return result;
     } catch (error) {
       this.#rollBack();
       throw definite(error, operation, this.#path);
     }
+  }
+
+  #commit(operation: string): void {
     try {
       this.#database.exec("commit");
     } catch (error) {
       this.#rollBack();
       throw afterCommit(error, operation, this.#path);
     }
-    return result;
   }
 
   #rollBack(): void {

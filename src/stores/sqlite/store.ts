@@ -135,7 +135,7 @@ export class SqliteStore implements Store {
     // An idle worker must not take the write lock, so it looks first.
     const look = await connection.read("claim", (statements) => lookFor(statements, request, this.#sweep));
     if (!look.some) return { jobs: [], ended: [], nextDueInMs: look.nextDueInMs };
-    return connection.write("claim", options.timeoutMs, (statements) => {
+    return connection.writeLeases("claim", options.timeoutMs, (statements) => {
       const moment = readMoment(statements);
       const ended = look.sweep ? this.#sweep.run(statements, request.queues, moment) : [];
       const { jobs, isCutShort, allowedInMs } = claim(statements, request, moment);
@@ -145,7 +145,7 @@ export class SqliteStore implements Store {
   }
 
   renew(fences: readonly Fence[], options: CallOptions): Promise<readonly (Renewed | Refusal)[]> {
-    return this.#write("renew", options, (statements) => renew(statements, fences));
+    return this.#writeLeases("renew", options, (statements) => renew(statements, fences));
   }
 
   async settle(
@@ -218,14 +218,14 @@ export class SqliteStore implements Store {
   }
 
   acquire(request: AcquireRequest, options: CallOptions): Promise<AcquireAnswer> {
-    return this.#write("acquire", options, (statements) => acquire(statements, request));
+    return this.#writeLeases("acquire", options, (statements) => acquire(statements, request));
   }
 
   renewLeases(
     fences: readonly NamedFence[],
     options: CallOptions,
   ): Promise<readonly (Renewed | NamedLeaseRefusal)[]> {
-    return this.#write("renew", options, (statements) => renewLeases(statements, fences));
+    return this.#writeLeases("renew", options, (statements) => renewLeases(statements, fences));
   }
 
   release(
@@ -347,6 +347,15 @@ export class SqliteStore implements Store {
   async #write<T>(operation: string, options: CallOptions, fn: (statements: Statements) => T): Promise<T> {
     const { connection } = await this.#opened();
     return connection.write(operation, options.timeoutMs, fn);
+  }
+
+  async #writeLeases<T>(
+    operation: string,
+    options: CallOptions,
+    fn: (statements: Statements) => T,
+  ): Promise<T> {
+    const { connection } = await this.#opened();
+    return connection.writeLeases(operation, options.timeoutMs, fn);
   }
 
   async #read<T>(operation: string, fn: (statements: Statements) => T): Promise<T> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { JobId } from "../../protocol/identity.ts";
 import {
   claim,
   claimedIds,
@@ -71,14 +72,25 @@ export const claimOrder: readonly ConformanceTest[] = [
     assert.deepEqual(claimedIds(claimed), ids);
   }),
 
-  test("C16 finds the one expired lease behind a thousand that have not", async (world) => {
+  // More than one sweep looks at, so that those in front would hide it from one that always began anew.
+  test("C16 reaches the one expired lease behind ten thousand that have not, and one that cannot run again", async (world) => {
     const ids = await enqueuedMany(
       world,
-      Array.from({ length: 1_001 }, () => ({})),
+      Array.from({ length: 10_002 }, (_, n) => (n === 10_001 ? { maxAttempts: 1 } : {})),
     );
-    await claim(world, newOwner(), { limit: 1_001 });
-    await world.lapse(nth(ids, 1_000), LAPSE_MS);
-    assert.deepEqual(claimedIds(await claim(world, newOwner())), [ids[1_000]]);
+    const owner = newOwner();
+    for (let held = 0; held < ids.length; ) {
+      held += (await claim(world, owner, { limit: 500, takeover: false })).jobs.length;
+    }
+    for (const id of ids.slice(10_000)) await world.lapse(id, LAPSE_MS);
+    const claimed: JobId[] = [];
+    const ended: JobId[] = [];
+    for (let n = 0; n < 12; n += 1) {
+      const found = await claim(world, newOwner());
+      claimed.push(...claimedIds(found));
+      ended.push(...found.ended.map(({ jobId }) => jobId));
+    }
+    assert.deepEqual([claimed, ended], [[ids[10_000]], [ids[10_001]]]);
   }),
 
   test("says in how many ms the next delayed job is due", async (world) => {

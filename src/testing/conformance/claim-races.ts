@@ -53,6 +53,56 @@ export const claimRaces: readonly ConformanceTest[] = [
     assert.equal((await row(world, fence.jobId)).generation, 2);
   }),
 
+  test("C12 of a completion and a claim that ends the job for its lapse, at once, exactly one ends it", async (world) => {
+    const [here, there] = await twoHandles(world);
+    for (let round = 0; round < 8; round++) {
+      const fence = await leased(world, { maxAttempts: 1 });
+      await world.lapse(fence.jobId, LAPSE_MS);
+      const settle = () => here.settle([complete(fence, "done")], OPTIONS);
+      const end = () => claim({ store: there }, newOwner());
+      const [answers, claimed] =
+        round % 2 === 0
+          ? await Promise.all([settle(), end()])
+          : await Promise.all([end(), settle()]).then(([second, first]) => [first, second] as const);
+      // Where the claim looks at the row at that moment the completion is `busy`, and is sent again.
+      const busy = answers[0]?.outcome === "busy";
+      const answer = busy ? (await here.settle([complete(fence, "done")], OPTIONS))[0] : answers[0];
+      const ended = claimed.ended.map(({ jobId }) => jobId);
+      const found = await row(world, fence.jobId);
+      if (answer?.outcome === "applied") {
+        assert.deepEqual(ended, []);
+        assertHas(found, { state: "completed", result: "done", generation: 1 });
+      } else {
+        assertHas(answer, { outcome: "stale", state: "failed", endReason: "lease_expired" });
+        assertHas(found, { state: "failed", endReason: "lease_expired", result: null, generation: 2 });
+      }
+    }
+  }),
+
+  test("C3 of two processes that take over the same lapsed jobs each job gets one new owner", async (world) => {
+    const other = await required(world.competitor, "competitor")();
+    const ids = await enqueuedMany(
+      world,
+      Array.from({ length: 60 }, () => ({})),
+    );
+    await claim(world, newOwner(), { limit: 60 });
+    for (const id of ids) await world.lapse(id, LAPSE_MS);
+    const claims = await Promise.all(
+      [world.store, other.store].map(async (store) => {
+        const jobs = [];
+        for (let looks = 0; looks < 40; looks++)
+          jobs.push(...(await claim({ store }, newOwner(), { limit: 2 })).jobs);
+        return jobs;
+      }),
+    );
+    const taken = claims.flat().map(({ job }) => job);
+    assert.deepEqual(taken.map(({ jobId }) => jobId).toSorted(), ids.toSorted());
+    assert.ok(taken.every((job) => job.generation === gen(2) && job.attempt === 2));
+    const rows = await world.store.get(ids, OPTIONS);
+    for (const job of taken)
+      assert.equal(rows[ids.indexOf(job.jobId)]?.owner, job.owner, "whoever was told owns it");
+  }),
+
   test("lets two processes compete for the same jobs", async (world) => {
     const other = await required(world.competitor, "competitor")();
     const ids = await enqueuedMany(

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { JobId } from "../../protocol/identity.ts";
+import { LAST_MOMENT_MS } from "../../protocol/job.ts";
 import {
   assertHas,
   claim,
@@ -122,6 +123,17 @@ export const limits: Chapter = {
       assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
     }),
 
+    test("a retry or release that is delayed by more than time has is due at the end of the year 9999", async (world) => {
+      const fences = [await leased(world), await leased(world)] as const;
+      await settled(world, fail(fences[0], Number.MAX_SAFE_INTEGER));
+      await settled(world, release(fences[1], Number.MAX_SAFE_INTEGER));
+      for (const { jobId } of fences) assert.equal((await row(world, jobId)).runAtMs, LAST_MOMENT_MS);
+      const ready = await enqueued(world);
+      const claimed = await claim(world, newOwner());
+      assert.deepEqual(claimedIds(claimed), [ready]);
+      assert.ok(Number.isSafeInteger(claimed.nextDueInMs), `in ${claimed.nextDueInMs} ms`);
+    }),
+
     test("a job may have a billion attempts", async (world) => {
       const fence = await leased(world, { maxAttempts: 1_000_000_000 });
       await settled(world, fail(fence));
@@ -129,10 +141,12 @@ export const limits: Chapter = {
     }),
 
     test("generations beyond 32 bits are compared and raised exactly", async (world) => {
+      const { epoch } = await world.store.raiseFloor(OPTIONS);
       const fence = await leased(world);
-      await world.store.heal(fence, gen(2 ** 33 - 2), OPTIONS);
+      const last = (epoch + 1) * 2 ** 32 - 1;
+      await world.store.heal(fence, gen(last - 1), OPTIONS);
       const next = fenceOf(await claimOne(world, newOwner()));
-      assert.equal(next.generation, 2 ** 33 - 1);
+      assert.equal(next.generation, last);
       for (const generation of [next.generation - 1, next.generation + 1, next.generation - 2 ** 32]) {
         const [answer] = await world.store.renew([{ ...next, generation: gen(generation) }], OPTIONS);
         assertHas(answer, { outcome: "stale", generation: next.generation });

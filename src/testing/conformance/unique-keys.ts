@@ -195,6 +195,34 @@ export const uniqueKeys: Chapter = {
       assert.ok(answers.flat().every(({ jobId }) => jobId === made[0]?.jobId));
     }),
 
+    test("C17 of four who meet the key of a transaction that rolls back one makes the job, and all hear of that one", async (world) => {
+      const [here, there] = await twoHandles(world);
+      const caller = await world.begin();
+      const undone = newJob(keep);
+      assertHas((await here.enqueue([undone], { ...OPTIONS, tx: caller.tx }))[0], { outcome: "enqueued" });
+      const others = Array.from({ length: 4 }, () => newJob(keep));
+      // Nobody may be answered while the transaction is open: what it has written may yet be undone.
+      let answered = 0;
+      const asked = others.map(async (job, n) => {
+        const answers = await (n % 2 === 0 ? here : there).enqueue([job], OPTIONS);
+        answered += 1;
+        return answers[0];
+      });
+      await world.read("whatever");
+      assert.equal(answered, 0);
+      await caller.rollback();
+      const answers = await Promise.all(asked);
+      assert.deepEqual(answers.map((answer) => answer?.outcome).toSorted(), [
+        "enqueued",
+        "kept",
+        "kept",
+        "kept",
+      ]);
+      const [made] = claimedIds(await claim(world, newOwner()));
+      assert.ok(answers.every((answer) => answer?.jobId === made));
+      assert.notEqual(made, undone.jobId);
+    }),
+
     test("C1 a repeated job id is that job, whatever has become of its key", async (world) => {
       const job = newJob({ ...refuse, mayRepeat: true });
       await world.store.enqueue([job], OPTIONS);

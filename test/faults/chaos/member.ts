@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -16,6 +16,9 @@ const PIPE_MS = 50;
 
 /** After SIGTERM a worker has so long, ms; then it hangs, and is ended as a finding. */
 const STOPS_WITHIN_MS = 15_000;
+
+/** From the word that it stops itself to its standing still, ms: no more than this is waited for. */
+const STANDS_WITHIN_MS = 500;
 
 /** What a process was at when it struck. */
 export interface Struck {
@@ -100,6 +103,14 @@ export class Member {
     this.#child?.kill(signal);
   }
 
+  /** Lets a process go on that has told that it stops itself: it may be about to, and a signal that comes first is lost. */
+  async resume(): Promise<void> {
+    const { pid } = this.#child ?? {};
+    for (let left = STANDS_WITHIN_MS; pid !== undefined && left > 0 && !standsStill(pid); left--)
+      await sleep(1);
+    this.signal("SIGCONT");
+  }
+
   async gone(): Promise<void> {
     await this.#exited;
   }
@@ -127,5 +138,13 @@ export class Member {
   #heard(line: string): void {
     const { disarmed, struck = disarmed, ...at } = JSON.parse(line) as Struck & Record<string, number>;
     this.#waiting.get(struck ?? 0)?.(disarmed === undefined ? at : undefined);
+  }
+}
+
+function standsStill(pid: number): boolean {
+  try {
+    return /\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return true; // it has ended
   }
 }

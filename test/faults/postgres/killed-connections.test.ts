@@ -55,6 +55,33 @@ optional("connections to PostgreSQL 18 that are killed under a worker", missingP
     });
   });
 
+  describe("the one that listens, while somebody cancels the job that runs", () => {
+    it("C13 loses no cancel, which the next renewal brings; a handler that then throws has no other attempt", async () => {
+      const world = await faultWorld();
+      const long = defineJob({
+        name: "long",
+        leaseMs: 2_000,
+        run: ({ signal }) =>
+          new Promise((_, reject) => {
+            signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+          }),
+      });
+      const reasons: unknown[] = [];
+      const client = world.client();
+      const worker = client.work([long], { pollMs: NEVER_POLLS_MS });
+      worker.on("aborted", ({ reason }) => reasons.push(reason));
+      const started = new Promise<void>((resolve) => worker.on("started", () => resolve()));
+      const { jobId } = await world.bystander.enqueue(long);
+      await started;
+      await listening(world);
+      await world.backends.kill("the listening connection", isListening);
+      await world.bystander.cancel(jobId);
+      expect(await world.ended(jobId)).toMatchObject({ state: "cancelled", attempt: 1, generation: 1 });
+      expect(reasons).toEqual(["cancelled"]);
+      expect(worker.counts).toMatchObject({ retried: 0, failed: 0 });
+    });
+  });
+
   describe("the one that renews", () => {
     it("W2 is replaced before the lease ends, twice over", async () => {
       const world = await faultWorld();

@@ -21,6 +21,10 @@ import { CALL, claimAll, ids, newJob, timers } from "./world.ts";
 
 const NEWEST = loadMigrations("any").at(-1)?.version ?? 0;
 
+/** More of both when `LEASEHOLD_SIDE_BY_SIDE` asks for it: some 60,000 jobs are a minute. */
+const SIDE_BY_SIDE = Number(process.env["LEASEHOLD_SIDE_BY_SIDE"] ?? 500);
+const MIGRATIONS = Math.min(50, 5 + Math.floor(SIDE_BY_SIDE / 1_000));
+
 interface World {
   readonly schema: string;
   readonly query: (text: string) => Promise<Record<string, unknown>[]>;
@@ -131,6 +135,39 @@ for (const version of POSTGRES_VERSIONS) {
           { schema_version: NEWEST + 1, works_with: NEWEST },
         ]);
       });
+    });
+
+    describe("migrations one after the other, and versions side by side", () => {
+      it("cost workers of both versions under load no error and no job: nobody meets a deadlock", async () => {
+        const world = await newWorld(version);
+        await world.open().open();
+        const old = [worker(world.open()), worker(world.open())];
+        const later: Migration[] = [];
+        let isOver = false;
+        const load = old.map(async ({ leasehold }) => {
+          for (let jobs = 0; ; jobs += 25) {
+            await drain(leasehold, 25);
+            if (isOver) return jobs + 25;
+          }
+        });
+        for (let step = 1; step <= MIGRATIONS; step += 1) {
+          later.push(world.later(step, NEWEST, `alter table {schema}.job add column remark_${step} text;`));
+          await world.migrate(...later);
+        }
+        // Opened on the later schema, beside those from before.
+        const anew = worker(world.open());
+        const many = await Promise.all([drain(anew.leasehold, SIDE_BY_SIDE), drain(anew.leasehold, 100)]);
+        isOver = true;
+        const drained = await Promise.all(load);
+        for (const { errors } of [...old, anew]) expect(errors).toEqual([]);
+        expect(many).toHaveLength(2);
+        const [left] = await world.query(`select count(*)::integer as n from ${world.schema}.job`);
+        expect(left).toEqual({ n: 0 });
+        if (process.env["LEASEHOLD_SHOW"] === "1")
+          process.stdout.write(
+            `${MIGRATIONS} migrations under ${drained.reduce((sum, each) => sum + each, 0)} jobs\n`,
+          );
+      }, 170_000);
     });
 
     describe("what is pending", () => {

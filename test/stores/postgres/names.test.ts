@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { postgres } from "../../../src/stores/postgres/index.ts";
+import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { Backends } from "../../support/postgres-backends.ts";
-import { missingPostgres } from "../../support/postgres-server.ts";
-import { CALL, newJob, wokenBy, worldOf } from "./world.ts";
+import { missingPostgres, POSTGRES_VERSIONS } from "../../support/postgres-server.ts";
+import { CALL, newJob, storeOn, wokenBy, worldOf } from "./world.ts";
 
 optional("names of connections to PostgreSQL 18", missingPostgres(18), () => {
   describe("a store", () => {
@@ -29,3 +30,38 @@ optional("names of connections to PostgreSQL 18", missingPostgres(18), () => {
     });
   });
 });
+
+for (const version of POSTGRES_VERSIONS) {
+  optional(`names and notifications on PostgreSQL ${version}`, missingPostgres(version), () => {
+    describe("an enqueue of the longest names in characters of four bytes", () => {
+      it("notifies with a short text that has none of them, in a call of its own and in a caller's transaction", async () => {
+        const world = await worldOf(version);
+        const bound: unknown[] = [];
+        const store = storeOn(world, { listen: false, trace: (_, parameters) => bound.push(...parameters) });
+        // 500 queues, of which each has used up its 255 bytes: what a notification may have would hold 31 of them.
+        const jobs = Array.from({ length: 500 }, (_, n) => {
+          const longest = `${"🦊".repeat(62)}${n}`;
+          return newJob({
+            name: longest,
+            queue: longest,
+            resource: longest,
+            unique: { key: longest, onConflict: "keep" },
+          });
+        });
+        expect(new Set((await store.enqueue(jobs, CALL)).map(({ outcome }) => outcome))).toEqual(
+          new Set(["enqueued"]),
+        );
+        const plain = jobs.map(({ queue, name }) => newJob({ queue, name }));
+        await store.enqueue(plain, CALL);
+        const caller = await world.begin();
+        await store.enqueue([newJob({ queue: jobs[0]?.queue ?? "" })], { ...CALL, tx: caller.tx });
+        await caller.commit();
+        await eventually("it has notified", () => bound.some(isChannel));
+        const told = bound.flatMap((value, n) => (isChannel(value) ? [String(bound[n + 1])] : []));
+        for (const payload of told) expect(payload).toMatch(/^[0-9a-f]{12}$/);
+      });
+    });
+  });
+}
+
+const isChannel = (value: unknown): boolean => /^leasehold_[0-9a-f]+$/.test(String(value));

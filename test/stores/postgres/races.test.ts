@@ -58,6 +58,46 @@ optional("races on PostgreSQL 18", missingPostgres(18), () => {
     });
   });
 
+  describe("the jobs of one that has died", () => {
+    it("I16 are taken over one after the other, without a wait for the next sweep", async () => {
+      const world = await worldOf(18);
+      const store = storeOn(world, { sweepMs: 600_000, listen: false });
+      const jobs = Array.from({ length: 50 }, () => newJob());
+      await world.store.enqueue(jobs, CALL);
+      expect(await claimAll(world.store, ids.owner())).toHaveLength(50);
+      for (const { jobId } of jobs) await world.lapse(jobId, 60_000);
+      const owner = ids.owner();
+      const claimed: string[] = [];
+      for (let n = 0; n < jobs.length; n += 1) {
+        const found = await store.claim({ owner, queues: ["queue"], limit: 1, takeover: true }, CALL);
+        claimed.push(...found.jobs.map(({ job }) => job.jobId));
+      }
+      expect(claimed).toEqual(jobs.map(({ jobId }) => jobId));
+    });
+  });
+
+  describe("five transactions that enqueue one unique key, of which four roll back", () => {
+    it("C17 leave the job of the one that commits, and tell nobody else of a job that is not there", async () => {
+      const world = await worldOf(18);
+      const callers = await Promise.all(Array.from({ length: 5 }, () => world.begin()));
+      const told: { readonly outcome: string; readonly jobId: string }[] = [];
+      const ends: Promise<void>[] = [];
+      // Each is in the way of those behind it until it ends; the last to be let in commits.
+      const enqueuing = callers.map(async ({ tx, commit, rollback }) => {
+        const job = newJob({ unique: { key: "one", onConflict: "keep" } });
+        const [answer] = await world.store.enqueue([job], { ...CALL, tx });
+        if (answer === undefined) throw new Error("each member is answered");
+        told.push({ outcome: answer.outcome, jobId: answer.jobId });
+        ends.push(told.length < callers.length ? rollback() : commit());
+      });
+      await Promise.all(enqueuing);
+      await Promise.all(ends);
+      expect(told.map(({ outcome }) => outcome)).toEqual(Array(5).fill("enqueued"));
+      const left = await claimAll(world.store, ids.owner());
+      expect(left.map(({ jobId }) => jobId)).toEqual([told.at(-1)?.jobId]);
+    });
+  });
+
   describe("a row that somebody else has locked", () => {
     it("makes its member of a batch busy, holds nobody up, and is applied when asked again", async () => {
       const world = await worldOf(18);

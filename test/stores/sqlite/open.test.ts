@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -85,6 +85,49 @@ describe("opening", () => {
     expect(database.prepare("select schema_version as v from leasehold_store").get()?.["v"]).toBe(999);
     database.close();
   });
+
+  it("puts a file of another journal mode into WAL mode, with what it held", async () => {
+    const path = join(temporaryFolder(), "jobs.db");
+    const before = await open(path);
+    before.exec("pragma journal_mode = delete");
+    before.exec("create table theirs (n integer)");
+    before.exec("insert into theirs values (1)");
+    before.close();
+    await storeOn(path).open();
+    const after = await open(path);
+    expect(after.prepare("pragma journal_mode").get()).toEqual({ journal_mode: "wal" });
+    expect(after.prepare("select n from theirs").get()).toEqual({ n: 1 });
+    after.close();
+  });
+
+  it("refuses a file that cannot be put into WAL mode, as on a disk that is not this machine's", async () => {
+    const database = await open(join(temporaryFolder(), "jobs.db"));
+    // SQLite keeps its journal mode where the memory that processes share is not to be had.
+    const elsewhere: Database = {
+      exec: (sql) => database.exec(sql),
+      close: () => database.close(),
+      prepare: (sql) =>
+        database.prepare(sql.includes("journal_mode = wal") ? "select 'delete' as journal_mode" : sql),
+    };
+    await expect(sqlite({ database: elsewhere }).open()).rejects.toThrow(/delete mode.*local disk/s);
+    database.close();
+  });
+
+  it.each(["left beside it", "lost"])(
+    "finds all that a killed process had written, its -shm file %s",
+    async (shm) => {
+      const path = join(temporaryFolder(), "jobs.db");
+      const child = fileURLToPath(new URL("../../support/sqlite-child.js", import.meta.url));
+      expect(spawnSync(process.execPath, [child, "die", path, "50"]).signal).toBe("SIGKILL");
+      expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+      if (shm === "lost") rmSync(`${path}-shm`);
+      const store = storeOn(path);
+      await store.enqueue([newJob()], CALL);
+      const after = await open(path);
+      expect(after.prepare("select count(*) as n from written").get()).toEqual({ n: 50 });
+      after.close();
+    },
+  );
 
   it("migrates nothing when asked not to", async () => {
     const path = join(temporaryFolder(), "jobs.db");

@@ -1,6 +1,10 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { defineJob } from "../../../src/client/define-job.ts";
+import { Leasehold } from "../../../src/client/leasehold.ts";
 import { manualWorld } from "../../../src/clock/manual.ts";
 import {
   AlreadySettledError,
@@ -13,7 +17,8 @@ import {
 import { type Database, loadDriver } from "../../../src/stores/sqlite/driver.ts";
 import { openDatabase, sqlite } from "../../../src/stores/sqlite/index.ts";
 import type { Tx } from "../../../src/stores/store.ts";
-import { optional } from "../../support/optional.ts";
+import { eventually } from "../../support/eventually.ts";
+import { Forbidden, optional } from "../../support/optional.ts";
 import { CALL, claimAll, fenceOf, newJob, storeOn, temporaryFolder, world } from "./world.ts";
 
 async function handleOn(path: string): Promise<Database> {
@@ -64,6 +69,25 @@ describe("a full disk", () => {
     await store.close();
   });
 
+  it("stops no worker: what could not be stored is told, and stored when there is room again", async () => {
+    const database = await handleOn(join(temporaryFolder(), "jobs.db"));
+    const store = sqlite({ database });
+    const full: unknown[] = [];
+    const leasehold = new Leasehold({ store, log: ({ error }) => void full.push(error) });
+    onTestFinished(() => leasehold.close());
+    const result = "y".repeat(200_000);
+    const job = defineJob({ name: "job", run: () => result });
+    const answer = await leasehold.enqueue(job);
+    const pages = Number(database.prepare("pragma page_count").get()?.["page_count"]);
+    database.exec(`pragma max_page_count = ${pages + 2}`);
+    leasehold.work([job], { renewer: "inline" });
+    await eventually("somebody hears of it", () => full.some((error) => error instanceof StoreUnusableError));
+    expect(await leasehold.get(answer)).toMatchObject({ state: "leased" });
+    database.exec("pragma max_page_count = 1000000");
+    expect(await leasehold.result(answer)).toBe(result);
+    expect(await leasehold.get(answer)).toMatchObject({ state: "completed", generation: 1, attempt: 1 });
+  });
+
   const mount = temporaryMount();
   optional("a full disk that is one", mount.missing, () => {
     it("is told as such, and loses nothing that was acknowledged", async () => {
@@ -94,18 +118,20 @@ describe("a full disk", () => {
   }
 });
 
-function temporaryMount(): { missing: string | undefined; make: () => string } {
+function temporaryMount(): { missing: Forbidden | undefined; make: () => string } {
   const run = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
-  const canMount =
-    process.geteuid?.() === 0 && run("unshare", "--mount", "true") && run("mount", "--version");
+  const mount = (folder: string): boolean => run("mount", "-t", "tmpfs", "-o", "size=1m", "none", folder);
+  const probe = mkdtempSync(join(tmpdir(), "leasehold-mount-"));
+  const mayMount = mount(probe);
+  if (mayMount) run("umount", "-l", probe);
+  rmSync(probe, { recursive: true });
   return {
-    missing:
-      canMount || (process.env["LEASEHOLD_REQUIRE_ALL"] === "1" && !canMount)
-        ? undefined
-        : "needs root and the right to mount a small file system",
+    missing: mayMount
+      ? undefined
+      : new Forbidden("a small file system is mounted by root with CAP_SYS_ADMIN"),
     make: () => {
       const folder = temporaryFolder();
-      if (!run("mount", "-t", "tmpfs", "-o", "size=1m", "none", folder)) throw new Error("mount failed");
+      if (!mount(folder)) throw new Error("mount failed");
       onTestFinished(() => void run("umount", "-l", folder));
       return folder;
     },

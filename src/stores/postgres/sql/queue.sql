@@ -7,7 +7,13 @@ select g.name
     on conflict (name) do nothing;
 
 -- name: pause queue    $1 name  $2 paused
-insert into {schema}.queue (name, paused) values ($1::text, $2::boolean)
+-- Inserts only what is not there: an insert that meets a row uses up one of the queues' numbers, of which there are 2^31.
+with there as (
+  update {schema}.queue set paused = $2::boolean where name = $1::text returning 1
+)
+insert into {schema}.queue (name, paused)
+select $1::text, $2::boolean
+ where not exists (select from there)
     on conflict (name) do update set paused = excluded.paused;
 
 -- name: count ends    $1 queue  $2 completed  $3 failed  $4 cancelled

@@ -52,7 +52,7 @@ export function judgementsOf(evidence: Evidence): Judged {
       I13: found("I13", answersAgree(evidence)),
       I14: nothingStuck(evidence),
       I15: found("I15"),
-      I16: recovery(evidence),
+      I16: recovery(evidence, delays),
       I17: found("I17", overlaps.broken),
       I18: scheduleSlots(evidence),
       I19: found("I19", cancelsAgree(evidence)),

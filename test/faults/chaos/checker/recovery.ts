@@ -1,6 +1,7 @@
 /** I16: a lapsed lease is taken over soon, when somebody is there who has room for it. */
 
 import type { Call } from "./calls.ts";
+import type { Delays } from "./delays.ts";
 import type { Evidence } from "./evidence.ts";
 import { overlaps } from "./faults.ts";
 import type { Broken, Judgement } from "./verdict.ts";
@@ -15,10 +16,10 @@ function hadRoomLeft({ invoke, replies }: Call): boolean {
   return takeover !== false && replies.filter(({ job }) => job !== undefined).length < Number(limit);
 }
 
-export function recovery(evidence: Evidence): Judgement {
+export function recovery(evidence: Evidence, delays: Delays): Judgement {
   const { record, changes, time, faults, callsByOp } = evidence;
   const boundMs = record.pollMs + record.sweepMs + REPLY_MS;
-  const asked = (callsByOp.get("claim") ?? []).filter(hadRoomLeft).map(({ invoke }) => invoke.atMs);
+  const asked = (callsByOp.get("claim") ?? []).filter(hadRoomLeft).map(({ invoke }) => invoke);
   const isBusy = faults.filter(
     ({ kind, detail }) =>
       kind === "store" ||
@@ -32,13 +33,26 @@ export function recovery(evidence: Evidence): Judgement {
     const afterMs = nowMs - before.leaseUntilMs;
     const lapsedMs = time.monotonicMs(before.leaseUntilMs);
     if (lapsedMs === undefined) continue;
-    // Who gets fewer than it asks for has a place left (W1). Without anybody who asks so in time, nobody had.
-    const hadRoom = asked.some((ms) => ms >= lapsedMs && ms <= lapsedMs + record.pollMs + record.sweepMs);
     const isHeldUp = isBusy.some((fault) => overlaps(fault, lapsedMs, lapsedMs + boundMs));
-    if (!hadRoom || isHeldUp) continue;
+    if (isHeldUp) continue;
+    // Who gets fewer than it asks for has a place left (W1). Without anybody who asks so in time, and goes on, nobody had.
+    const free = asked.filter(
+      ({ process, atMs }) =>
+        atMs >= lapsedMs &&
+        atMs <= lapsedMs + record.pollMs + record.sweepMs &&
+        !delays.stood(process, atMs, lapsedMs + boundMs),
+    );
+    if (free.length === 0) continue;
+    const busyMs = Math.min(
+      ...free.map(({ process }) => delays.measuredMs(process, lapsedMs, lapsedMs + afterMs, "any")),
+    );
     waits.push({
-      afterMs,
-      broken: { what: `I16: taken over ${afterMs} ms after its lease had lapsed`, job, seq },
+      afterMs: afterMs - busyMs,
+      broken: {
+        what: `I16: taken over ${afterMs} ms after its lease had lapsed, its loop late by ${busyMs.toFixed(0)} ms`,
+        job,
+        seq,
+      },
     });
   }
   if (waits.length < FEWEST)

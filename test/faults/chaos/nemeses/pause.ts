@@ -53,7 +53,7 @@ export function pause(): Nemesis {
         if (replaced !== undefined && chance.happens(UNTIL_REPLACED))
           await controller.until(replaced, LONGEST * controller.leaseMs);
         else await controller.lasts(ms);
-        member.signal("SIGCONT");
+        await member.resume();
         controller.ended("pause", request, member.name);
         return true;
       } finally {

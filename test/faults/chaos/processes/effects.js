@@ -29,8 +29,8 @@ export const STEPS = ["append", "compareAndSet", "count"];
 /** For the destination's log alone: what a service of users would know of its own. */
 export const ABOUT_HEADER = "x-effect";
 
-/** No request to a service takes longer, ms. */
-const FETCH_MS = 1_500;
+/** No request to a service takes longer, ms: not so short that a pause on the way to it would be the end of it. */
+const FETCH_MS = 5_000;
 
 /** The effect that is being made, for whoever reaches the point at which it is sent. */
 class EffectInFlight {

@@ -75,7 +75,7 @@ export const OWNERS: readonly Corruption[] = [
     what: "lapsed leases that lie about while workers ask",
     falsify: (record) => {
       for (const { was } of claims(record.audit))
-        if (was["owner"] !== null) was["lease_until"] = Number(was["lease_until"]) - 450;
+        if (was["owner"] !== null) was["lease_until"] = Number(was["lease_until"]) - 600;
     },
   },
   {

@@ -1,7 +1,7 @@
-import { channelOf } from "../../../destinations/redis/client.ts";
-import { redisGuard } from "../../../destinations/redis/index.ts";
-import { openClient } from "../../../destinations/redis/own-client.ts";
-import type { Account, AccountPlace, Entry } from "./account.ts";
+import { channelOf } from "../../destinations/redis/client.ts";
+import { redisGuard } from "../../destinations/redis/index.ts";
+import { openClient } from "../../destinations/redis/own-client.ts";
+import { type Account, type AccountPlace, type Entry, entryOf } from "./account.ts";
 
 /** A list on the given server, under names of its own that are removed at the end. */
 export async function openRedis({ address, name }: AccountPlace): Promise<Account> {
@@ -13,7 +13,7 @@ export async function openRedis({ address, name }: AccountPlace): Promise<Accoun
   return {
     destination: guard,
     credit: (lease, cents) => {
-      const entry: Entry = { generation: lease.token.generation, cents };
+      const entry = entryOf(lease, cents);
       return guard.write(lease, { step: "credit", request: { cents } }, [
         ["RPUSH", entries, JSON.stringify(entry)],
       ]);

@@ -1,5 +1,5 @@
-import { openPool } from "../../../destinations/postgres/driver.ts";
-import { postgresGuard } from "../../../destinations/postgres/index.ts";
+import { openPool } from "../../destinations/postgres/driver.ts";
+import { postgresGuard } from "../../destinations/postgres/index.ts";
 import type { Account, AccountPlace } from "./account.ts";
 
 /** A table on the given server, in a schema of its own that is dropped at the end. */
@@ -11,15 +11,21 @@ export async function openPostgres({ address, name }: AccountPlace): Promise<Acc
     return client.query(text).finally(() => client.release());
   };
   await guard.migrate();
-  await query(`create table if not exists "${name}".entry (generation bigint, cents int)`);
+  await query(`create table if not exists "${name}".entry
+      (n bigint generated always as identity, line text, generation bigint, cents int)`);
   return {
     destination: guard,
     credit: (lease, cents) =>
       guard.write(lease, { step: "credit", request: { cents } }, async (tx) => {
-        await tx.query(`insert into "${name}".entry values ($1, $2)`, [lease.token.generation, cents]);
+        await tx.query(`insert into "${name}".entry (line, generation, cents) values ($1, $2, $3)`, [
+          lease.token.line,
+          lease.token.generation,
+          cents,
+        ]);
         return { cents };
       }),
-    entries: async () => (await query(`select generation::float8, cents from "${name}".entry`)).rows,
+    entries: async () =>
+      (await query(`select line, generation::float8, cents from "${name}".entry order by n`)).rows,
     remove: () => query(`drop schema "${name}" cascade`),
     close: () => pool.end(),
   };

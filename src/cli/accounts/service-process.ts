@@ -1,8 +1,8 @@
 /**
- * The demo's own services, in a process of their own with a SQLite file of their own; they know nothing of the store.
+ * The command line's own services, in a process of their own with a SQLite file of their own; they know nothing of the store.
  *
  * `POST /payment` is *deduplicated* and not fenced: it asks for no token, and answers a repeated request from the first
- * one's record (D4). `POST /account` is fenced, and the account of the story where that one is an HTTP service. It says
+ * one's record (D4). `POST /account` is fenced, and the account where that one is an HTTP service. It says
  * on start-up, by IPC, where it listens.
  */
 
@@ -11,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { type HttpHandle, httpGuard, nodeHandler } from "../../destinations/http/index.ts";
 import { type GuardTx, sqliteGuard } from "../../destinations/sqlite/index.ts";
 import { openDatabase } from "../../stores/sqlite/index.ts";
-import type { Entry } from "./accounts/account.ts";
+import type { Entry } from "./account.ts";
 
 export interface PaymentAnswer {
   readonly outcome: "applied" | "replayed" | "mismatch";
@@ -23,14 +23,14 @@ const [path = ""] = process.argv.slice(2);
 const database = await openDatabase(path);
 database.exec(`
   pragma journal_mode = wal;
-  create table entry (generation integer not null, cents integer not null);
+  create table entry (line text not null, generation integer not null, cents integer not null);
   create table payment (key text primary key, request text not null, answer text not null);
 `);
 const guarded = httpGuard({ guard: sqliteGuard(database) });
 
 const credit: HttpHandle<GuardTx> = async (request, tx) => {
-  const { generation, cents } = (await request.json()) as Entry;
-  await tx.query("insert into entry values ($1, $2)", [generation, cents]);
+  const { line, generation, cents } = (await request.json()) as Entry;
+  await tx.query("insert into entry values ($1, $2, $3)", [line, generation, cents]);
   return Response.json({ cents }, { status: 201 });
 };
 
@@ -57,7 +57,7 @@ async function answer(request: Request): Promise<Response> {
     case "/account":
       return guarded(request, credit);
     case "/entries":
-      return Response.json(database.prepare("select * from entry").all());
+      return Response.json(database.prepare("select * from entry order by rowid").all());
     case "/payment":
       return Response.json(pay(String(request.headers.get("idempotency-key")), await request.text()));
     default:
@@ -70,5 +70,5 @@ server.listen(0, "127.0.0.1", () => {
   process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 });
 process.on("disconnect", () => process.exit(0));
-// A terminal's Ctrl-C reaches every process of the group; the narrator alone decides when the demo is over.
+// A terminal's Ctrl-C reaches every process of the group; the command alone decides when it is over.
 process.on("SIGINT", () => {});

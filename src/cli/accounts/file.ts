@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { file } from "../../../destinations/file/index.ts";
-import type { Account, AccountPlace, Entry } from "./account.ts";
+import { file } from "../../destinations/file/index.ts";
+import { type Account, type AccountPlace, type Entry, entryOf } from "./account.ts";
 
 /** A JSON file that is replaced as a whole. */
 export async function openFile({ folder }: AccountPlace): Promise<Account> {
@@ -10,7 +10,7 @@ export async function openFile({ folder }: AccountPlace): Promise<Account> {
   return {
     destination,
     credit: (lease, cents) => {
-      const entry: Entry = { generation: lease.token.generation, cents };
+      const entry = entryOf(lease, cents);
       return destination.write(lease, (current) => JSON.stringify([...entriesIn(current), entry]));
     },
     entries: async () => entriesIn(await readFile(path)),

@@ -1,0 +1,180 @@
+import type { SourceMutant } from "./source-mutant.ts";
+
+/** What a worker owes (section 4): when it trusts, renews, offers and stops. */
+export const WORKER_MUTANTS: readonly SourceMutant[] = [
+  {
+    name: "deadline from the claim's reply",
+    file: "src/worker/claimer.ts",
+    edits: [
+      {
+        find: "    this.#host.claimed(reply, sent);",
+        replace: "    this.#host.claimed(reply, instant(this.#world.clock));",
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "deadline from the renewal's reply",
+    file: "src/worker/inline-renewer.ts",
+    edits: [
+      {
+        find: "lease.extend(sent, this.#world.random.next());",
+        replace: "lease.extend(instant(this.#world.clock), this.#world.random.next());",
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "late reply to a claim believed",
+    file: "src/worker/run.ts",
+    edits: [
+      {
+        find: "return nowMs - sent.monotonicMs < leaseMs - marginMs;",
+        replace: "return nowMs - sent.monotonicMs < 1_000 * (leaseMs - marginMs);",
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "trust never ends",
+    file: "src/protocol/trust.ts",
+    edits: [
+      { find: '  if (monotonicElapsedMs >= trustedMs) return "ended";\n', replace: "" },
+      { find: 'return wallElapsedMs >= trustedMs ? "ended" : "held";', replace: 'return "held";' },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "renewal timer not re-armed after a failure",
+    file: "src/worker/inline-renewer.ts",
+    edits: [
+      {
+        find: "this.#send(now.monotonicMs + TOGETHER_MS).catch(() => {});",
+        replace: `this.#send(now.monotonicMs + TOGETHER_MS).catch(() => {
+          for (const one of this.#held) one.renewAtMs = Number.POSITIVE_INFINITY;
+        });`,
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "no renewal at all",
+    file: "src/worker/inline-renewer.ts",
+    edits: [
+      {
+        find: "if (lease.renewAtMs <= now.monotonicMs && now.monotonicMs < lease.untilMs) {",
+        replace: "if (lease.renewAtMs <= now.monotonicMs && now.monotonicMs > lease.untilMs) {",
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "renewal after stop",
+    file: "src/worker/engine.ts",
+    edits: [
+      {
+        find: "    this.#renewer.drop(lease);\n",
+        replace: "    if (!this.#stopping) this.#renewer.drop(lease);\n",
+      },
+      { find: "    this.#ticker.stop();\n", replace: "" },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "a stuck run is renewed for ever",
+    file: "src/worker/run.ts",
+    edits: [
+      {
+        find: "    this.stuck = true;\n    this.host.drop(this.lease);\n",
+        replace: "    this.stuck = true;\n",
+      },
+    ],
+    tiers: ["worker"],
+  },
+  {
+    name: "a refused renewal is not told",
+    file: "src/worker/inline-renewer.ts",
+    edits: [{ find: "        lease.holder.refused(answer);\n", replace: "" }],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "unknown treated as no",
+    file: "src/worker/settler.ts",
+    edits: [
+      {
+        find: "    this.#failures++;\n    this.#queue = [",
+        replace: `    if (error instanceof UnknownOutcomeError) {
+      for (const run of batch) run.unsettled({ outcome: "gone" });
+    }
+    this.#failures++;
+    this.#queue = [`,
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "unknown treated as yes",
+    file: "src/worker/settler.ts",
+    edits: [
+      {
+        find: "    this.#failures++;\n    this.#queue = [",
+        replace: `    if (error instanceof UnknownOutcomeError) {
+      for (const run of batch) run.settled(undefined);
+    }
+    this.#failures++;
+    this.#queue = [`,
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "a settling whose call fails after the close is repeated",
+    file: "src/worker/settler.ts",
+    edits: [{ find: "    if (this.#abandoned) this.abandon();\n    else if", replace: "    if" }],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "a bare complete after an unknown commit",
+    file: "src/worker/complete.ts",
+    edits: [
+      {
+        find: "if (unknown !== undefined && (await wasSettled(run))) break;",
+        replace: "",
+      },
+    ],
+    tiers: ["worker"],
+  },
+  {
+    name: "an unknown commit taken for done",
+    file: "src/worker/complete.ts",
+    edits: [
+      {
+        find: "if (unknown !== undefined && (await wasSettled(run))) break;",
+        replace: "if (unknown !== undefined) break;",
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+  {
+    name: "a place kept for a claim that is not made stays kept",
+    file: "src/worker/claimer.ts",
+    edits: [
+      {
+        find: "    if (reply === undefined) {\n      this.#host.noneComes();\n      return;",
+        replace: "    if (reply === undefined) {\n      return;",
+      },
+    ],
+    tiers: ["worker"],
+  },
+  {
+    name: "a step that is done is run again",
+    file: "src/worker/steps.ts",
+    edits: [
+      {
+        find: '    if (isRepeatable && found?.state !== "done") {',
+        replace: "    if (isRepeatable) {",
+      },
+    ],
+    tiers: ["simulation", "worker"],
+  },
+];

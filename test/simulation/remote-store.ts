@@ -1,0 +1,123 @@
+import type { Listener, Store } from "../../src/stores/store.ts";
+import type { Chance } from "./chance.ts";
+import type { Cluster, Served } from "./cluster.ts";
+import type { Faults } from "./faults.ts";
+import type { Position, Primary } from "./primary.ts";
+import type { SimProcess } from "./sim-process.ts";
+import type { Wire } from "./wire.ts";
+
+/** One answer that has reached the process, with its monotonic time when the request was made. */
+export interface Heard {
+  readonly method: string;
+  readonly args: readonly unknown[];
+  readonly value: unknown;
+  readonly sentMs: number;
+  readonly position: Position;
+}
+
+const METHODS = [
+  ...["enqueue", "claim", "renew", "settle", "completeWith", "write", "outcome", "heal", "cancel", "revoke"],
+  ...["retry", "resolveStep", "delete", "prune", "acquire", "renewLeases", "release", "healLease"],
+  ...["deleteLease", "getLease", "get", "list", "counts", "steps", "journal", "nowMs", "pause", "limitQueue"],
+  ...["raiseFloor", "order.waits", "order.batch", "schedules.due", "schedules.fire", "schedules.put"],
+  ...["schedules.remove", "schedules.get", "schedules.list"],
+];
+
+/** The store as one process reaches it: by its wire, and at the primary that it takes for the present one. */
+export class RemoteStore {
+  readonly store: Store;
+  /** Told of each call, as it is made. */
+  onCall: (method: string) => void = () => {};
+  /** Told of each answer that has come. */
+  onAnswer: (heard: Heard) => void = () => {};
+  readonly #process: SimProcess;
+  readonly #cluster: Cluster;
+  readonly #wire: Wire;
+  readonly #faults: Faults;
+  readonly #chance: Chance;
+  #primary: Primary;
+  readonly #listeners = new Set<{ onWake: () => void; listener: Listener }>();
+
+  constructor(process: SimProcess, cluster: Cluster, wire: Wire, faults: Faults, chance: Chance) {
+    this.#process = process;
+    this.#cluster = cluster;
+    this.#wire = wire;
+    this.#faults = faults;
+    this.#chance = chance;
+    this.#primary = cluster.current;
+    this.store = this.#made();
+    cluster.onPromotion.push((current, zombieMs) => {
+      if (process.isDead) return;
+      process.later(chance.between(0, zombieMs), () => this.#connect(current));
+    });
+  }
+
+  get primary(): Primary {
+    return this.#primary;
+  }
+
+  #made(): Store {
+    const store: Record<string, unknown> = {
+      description: "simulated",
+      renewalThread: undefined,
+      open: async () => {},
+      close: async () => {},
+      listen: (onWake: () => void) => this.#listen(onWake),
+      pendingMigrations: async () => [],
+      order: {},
+      schedules: {},
+    };
+    for (const method of METHODS) {
+      const [part, name] = method.split(".") as [string, string?];
+      const target = (name === undefined ? store : store[part]) as Record<string, unknown>;
+      target[name ?? part] = (...args: unknown[]) => this.#call(method, args);
+    }
+    return store as unknown as Store;
+  }
+
+  async #call(method: string, args: readonly unknown[]): Promise<unknown> {
+    const options = args.at(-1) as { readonly timeoutMs?: number } | undefined;
+    const sentMs = this.#process.monotonicMs();
+    const primary = this.#primary;
+    this.onCall(method);
+    if (primary.isGone) {
+      this.#process.later(this.#faults.delayMs(this.#chance), () => this.#connect(this.#cluster.current));
+    }
+    const serve = (): Promise<Served> =>
+      method === "completeWith" && (this.#process.isDead || this.#process.isFrozen)
+        ? new Promise(() => {})
+        : this.#cluster.serve(primary, method, args, this.#process.world.clock.wallMs());
+    const { value, position } = await this.#wire.call(method, options?.timeoutMs ?? 5_000, serve);
+    this.onAnswer({ method, args, value, sentMs, position });
+    return value;
+  }
+
+  #connect(primary: Primary): void {
+    if (primary.timeline <= this.#primary.timeline) return;
+    this.#primary = primary;
+    for (const known of this.#listeners) {
+      known.listener.close();
+      known.listener = this.#heard(known.onWake);
+      known.onWake();
+    }
+  }
+
+  #listen(onWake: () => void): Listener {
+    const known = { onWake, listener: this.#heard(onWake) };
+    this.#listeners.add(known);
+    return {
+      arm: () => known.listener.arm(),
+      close: () => {
+        this.#listeners.delete(known);
+        known.listener.close();
+      },
+    };
+  }
+
+  #heard(onWake: () => void): Listener {
+    return this.#primary.memory.listen(() => {
+      if (this.#process.isDead || this.#faults.strikes("lose wake-up", this.#chance)) return;
+      this.#process.later(this.#faults.delayMs(this.#chance), onWake);
+    });
+  }
+}

@@ -1,0 +1,3 @@
+import { drawWorlds } from "./worlds.ts";
+
+drawWorlds(1);
