@@ -83,8 +83,12 @@ export function renewAfterMs(leaseMs: number, random: number): number {
  * How long a renewal may take that is sent now, ms: half of the trust that is left, and a margin at least. A busy store
  * then has a quarter of a lease for its answer; one that was lost leaves time for three more. A margin for each try would
  * give every renewal up where writes take longer than a tenth of a lease, though the store carries them all out.
+ *
+ * One whose trust has ended, but not its settling, cannot be late any more: were it in a hurry, all that go with it would
+ * be given up after a margin, and a connection that was given up is replaced by one that is slower still at first.
  */
 export function renewWithinMs(leaseMs: number, sentMs: number, nowMs: number): number {
   const marginMs = defaultMarginMs(leaseMs);
-  return Math.max(marginMs, (sentMs + leaseMs - marginMs - nowMs) / 2);
+  const trustMs = sentMs + leaseMs - marginMs - nowMs;
+  return Math.max(marginMs, trustMs > 0 ? trustMs / 2 : leaseMs / 4);
 }

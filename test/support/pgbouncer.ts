@@ -4,9 +4,13 @@
  */
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { eventually } from "./eventually.ts";
+import { isAlive } from "./keeping.js";
 import { missingCommand } from "./optional.ts";
 import { missingPostgres, type PostgresVersion, postgresServer } from "./postgres-server.ts";
 
@@ -32,6 +36,23 @@ export async function pgbouncer(
   const server = await postgresServer(version, servers);
   const home = join(servers.folder, `pgbouncer-${version}-${size}`);
   if (isFirst(home)) start(home, server, size, servers.parent);
+  return urlIn(home);
+}
+
+/** One in front of a server of the test's own, until the end of the test. */
+export async function ownPooler(server: string, size: number): Promise<string> {
+  const home = mkdtempSync(join(tmpdir(), "leasehold-pooler-"));
+  start(home, server, size, process.pid);
+  onTestFinished(async () => {
+    const keeper = Number(readFileSync(join(home, "keeper"), "utf8"));
+    if (isAlive(keeper)) process.kill(keeper, "SIGTERM");
+    await eventually("the pooler has ended", () => !isAlive(keeper));
+    rmSync(home, { recursive: true });
+  });
+  return urlIn(home);
+}
+
+async function urlIn(home: string): Promise<string> {
   const deadlineMs = Date.now() + START_WITHIN_MS;
   while (!existsSync(join(home, "url"))) {
     if (existsSync(join(home, "failed")) || Date.now() > deadlineMs) {

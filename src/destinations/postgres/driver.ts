@@ -19,6 +19,7 @@ export interface GuardPool {
 interface OwnPool extends GuardPool {
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect", listener: (client: GuardClient) => void): unknown;
 }
 
 interface Pg {
@@ -38,6 +39,8 @@ export async function openPool(connectionString: string): Promise<OwnPool> {
     fallback_application_name: "leasehold guard",
   });
   pool.on("error", () => {}); // an idle connection was lost: the pool makes another
+  // One may be lost in the packet that opens it, when the pool listens no longer and its user not yet.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 

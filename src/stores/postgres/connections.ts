@@ -1,6 +1,6 @@
 import type { World } from "../../clock/world.ts";
 import { ClosedError, StoreBusyError, UnknownOutcomeError } from "../../errors.ts";
-import type { PgPool, PooledClient } from "./driver.ts";
+import type { PgClient, PgPool, PooledClient } from "./driver.ts";
 import { afterCommit, afterSending, isRepeatable, leavesConnection, unreachable } from "./failure.ts";
 import { Prepared } from "./prepared.ts";
 import { type OwnSql, type Row, statementsOn, type Texts } from "./statements.ts";
@@ -42,6 +42,11 @@ export class Connections {
   /** For messages. */
   readonly #store: string;
   readonly #onIdleError = (): void => {};
+  readonly #onNewConnection = (client: PgClient): void => {
+    const ignore = (): void => {};
+    client.on("error", ignore);
+    this.#world.timers.nextTurn(() => client.removeListener("error", ignore));
+  };
   /** Of the calls that wait for a connection: a pool that ends forgets them. */
   readonly #refuse = new Set<() => void>();
   #closed = false;
@@ -55,6 +60,9 @@ export class Connections {
     this.#store = store;
     // Without a listener, an idle connection that the server closes would end the process.
     pool.on("error", this.#onIdleError);
+    // A server that shuts down may end a new connection in the same packet in which it lets us in: the pool listens no
+    // longer then, and who asked for the connection, in a later microtask, not yet.
+    pool.on("connect", this.#onNewConnection);
   }
 
   call(operation: string, timeoutMs: number, writes = true): Call {
@@ -121,7 +129,10 @@ export class Connections {
     this.#closed = true;
     for (const refuse of this.#refuse) refuse();
     if (andPool) await this.#endPool();
-    else this.#pool.removeListener("error", this.#onIdleError);
+    else {
+      this.#pool.removeListener("error", this.#onIdleError);
+      this.#pool.removeListener("connect", this.#onNewConnection);
+    }
   }
 
   /** A connection that has lost its server says goodbye into the void, and would be waited for for ever. */

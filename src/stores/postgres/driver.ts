@@ -37,7 +37,9 @@ export interface PgPool {
   connect(): Promise<PooledClient>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect", listener: (client: PgClient) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "connect", listener: (client: PgClient) => void): unknown;
 }
 
 /** A connection outside any pool, for listening. */

@@ -5,22 +5,26 @@ import { seed } from "../../support/seed.ts";
 import { judge } from "./checker/judge.ts";
 import { exitCodeOf } from "./checker/verdict.ts";
 import type { Plan } from "./plan.ts";
-import { postgresPlan } from "./plans/postgres.ts";
+import { asyncPlan, syncPlan } from "./plans/failover.ts";
+import { poolerPlan, postgresPlan } from "./plans/postgres.ts";
 import { sqlitePlan } from "./plans/sqlite.ts";
 import { reportOf } from "./report.ts";
 import { chaosRun, forget } from "./run.ts";
 
-// Which server is drawn from the seed; long runs take both.
+// Which server, and whether a pooler is before it, is drawn from the seed; long runs take them all.
+const SERVERS = [postgresPlan(15), postgresPlan(18), poolerPlan];
 const RUNS: readonly { readonly plan: Plan; readonly seconds: number }[] = [
   { plan: sqlitePlan, seconds: 20 },
-  { plan: postgresPlan(seed % 2 === 0 ? 15 : 18), seconds: 30 },
+  { plan: SERVERS[seed % SERVERS.length] as Plan, seconds: 30 },
+  { plan: asyncPlan, seconds: 25 },
+  { plan: syncPlan, seconds: 25 },
 ];
 
 const LONGEST_MS = 240_000;
 
 for (const { plan, seconds } of RUNS) {
   optional(`chaos ${plan.name}`, missingProc ?? plan.missing?.(), () => {
-    it("keeps every invariant while workers are paused, killed, blocked and replaced", {
+    it("keeps every invariant while workers are paused, killed and replaced, and servers fail", {
       timeout: LONGEST_MS,
     }, async (context) => {
       const run = await chaosRun({ plan, seed, seconds });

@@ -72,8 +72,8 @@ export class Controller {
     return request;
   }
 
-  ended(op: string, request: number, target: string): void {
-    this.#history.append({ kind: "ok", op, request, target });
+  ended(op: string, request: number, target: string, detail: Readonly<Record<string, unknown>> = {}): void {
+    this.#history.append({ kind: "ok", op, request, target, detail });
   }
 
   note(op: string, rest: { readonly target?: string; readonly detail?: Record<string, unknown> } = {}): void {

@@ -29,7 +29,10 @@ export async function startCrew(
     destination,
     concurrency: CONCURRENCY,
   };
-  const members = Array.from({ length: WORKERS }, (_, i) => new Member(`worker ${i + 1}`, folder, orders));
+  const members = Array.from({ length: WORKERS }, (_, i) => {
+    const store = ground.storeOf?.(i) ?? ground.store;
+    return new Member(`worker ${i + 1}`, folder, { ...orders, store });
+  });
   for (const member of members) {
     member.onExit((code, signal) =>
       history.note("exited", {

@@ -1,4 +1,5 @@
 import type { Store } from "../../../src/stores/store.ts";
+import type { Weighted } from "./plan.ts";
 import type { StoreAddress } from "./processes/worker.js";
 import type { AuditEntry, DestinationEntry } from "./record.ts";
 
@@ -8,6 +9,8 @@ export interface Ground {
   readonly description: string;
   /** Where workers find the store: maybe by a way on which things get lost. */
   readonly store: StoreAddress;
+  /** Where these workers do instead, who are counted from 0. */
+  storeOf?(worker: number): StoreAddress;
   /** PostgreSQL: where workers find the destination, if elsewhere. */
   readonly databaseUrl?: string;
   /** A store for the harness itself, not by that way. The harness closes it. */
@@ -17,6 +20,10 @@ export interface Ground {
   /** In the store's serial order. */
   audit(): Promise<AuditEntry[]>;
   decisions(): Promise<DestinationEntry[]>;
+  /** What old primaries had committed and their successors have not. */
+  lost?(): readonly AuditEntry[];
+  /** What befalls this ground. */
+  readonly nemeses?: readonly Weighted[];
   close(): Promise<void>;
 }
 

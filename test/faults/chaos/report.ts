@@ -47,7 +47,7 @@ function numbers(counts: Counts, { leaseMs }: RunRecord): string[] {
     ...(rounds === 0
       ? []
       : [
-          `failover  ${rounds} rounds  grants lost ${failover.grantsLost}  acknowledged ends lost ${failover.endsLost}  waits cancelled ${failover.waitsCancelled}`,
+          `failover  ${rounds} rounds  grants lost ${failover.grantsLost} (given again ${failover.givenAgain}, told apart by the floor ${failover.toldApart})  acknowledged ends lost ${failover.endsLost}  waits cancelled ${failover.waitsCancelled}`,
         ]),
   ];
 }

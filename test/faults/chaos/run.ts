@@ -91,9 +91,11 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
   ends.push(async () => tail.close());
   const controller = new Controller(crew.members, workload, settings.leaseMs, nemesis, tail);
   ends.push(async () => controller.heal());
+  await workload.schedule();
   const beganMs = monotonicMs();
   const working = workload.run(controller.healing);
-  const wrong = letThingsGoWrong(controller, plan, chance.branch());
+  const nemeses = [...plan.nemeses(), ...(ground.nemeses ?? [])];
+  const wrong = letThingsGoWrong(controller, nemeses, chance.branch(), plan.lanes);
   const record = async (healedAtMs: number, schedules: readonly ScheduleOfRun[]): Promise<RunRecord> => ({
     plan: plan.name,
     seed,
@@ -109,8 +111,10 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
     decisions: [...(await ground.decisions()), ...(await decisionsIn(destinations))],
     healedAtMs,
     endedAtMs: monotonicMs(),
-    nemeses: plan.nemeses().map(({ nemesis: { name } }) => name),
+    nemeses: nemeses.map(({ nemesis: { name } }) => name),
     skipped: plan.skipped ?? [],
+    ...(plan.floors && { floors: plan.floors }),
+    ...(ground.lost && { lost: ground.lost() }),
     wallAheadMs: Date.now() - monotonicMs(),
     schedules,
     versions: `node ${process.versions.node}  ${ground.description}`,

@@ -36,11 +36,19 @@ export class Workload {
     this.#chance = chance;
   }
 
+  /** Before anything goes wrong. */
+  async schedule(): Promise<void> {
+    const { tick } = this.#jobs;
+    const spec = { everyMs: SCHEDULE_MS, job: tick, input: { ms: 20 } };
+    const { schedule } = await this.#leasehold.schedule(SCHEDULE, spec);
+    this.#scheduledFromMs = (schedule.nextSlotMs ?? 0) - 1;
+  }
+
   /** Until `signal` fires; what is under way then is waited for. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#schedule();
     while (!signal.aborted) {
-      const unfinished = await this.unfinished();
+      // Who cannot be asked is not to be given more.
+      const unfinished = await this.unfinished().catch(() => MOST_UNFINISHED);
       for (let some = Math.min(3, MOST_UNFINISHED - unfinished); some > 0; some--) await this.#enqueueOne();
       await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
     }
@@ -79,13 +87,6 @@ export class Workload {
 
   close(): Promise<void> {
     return this.#leasehold.close();
-  }
-
-  async #schedule(): Promise<void> {
-    const { tick } = this.#jobs;
-    const spec = { everyMs: SCHEDULE_MS, job: tick, input: { ms: 20 } };
-    const { schedule } = await this.#leasehold.schedule(SCHEDULE, spec);
-    this.#scheduledFromMs = (schedule.nextSlotMs ?? 0) - 1;
   }
 
   async #enqueueOne(): Promise<void> {

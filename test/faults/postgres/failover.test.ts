@@ -84,6 +84,29 @@ for (const version of [15, 18] as const) {
           expect(settled, log).toMatchObject([{ outcome: "applied" }]);
         }
       });
+
+      it("C19 D2 are not given to the same generations by the old primary, which is never lifted into the new one's epoch", async () => {
+        const primary = await ownServer(version);
+        const before = storeOn(primary);
+        const job = newJob();
+        await before.enqueue([job], CALL);
+        const standby = await primary.standby();
+        await caughtUp(primary, standby);
+        await primary.kill("all");
+        await standby.promote();
+        const after = storeOn(standby);
+        const b = await claimOne(after, ids.owner(), "queue");
+        expect(b.generation).toBe(EPOCH_SIZE + 1);
+
+        await primary.start();
+        const zombie = storeOn(primary);
+        const a = await claimOne(zombie, ids.owner(), "queue");
+        const answer = { outcome: "too_high", generation: a.generation };
+        expect(await zombie.heal(a, b.generation, CALL)).toMatchObject(answer);
+        await zombie.settle([{ operation: "fail", fence: a, error: "refused", retryInMs: 0 }], CALL);
+        const again = await claimOne(zombie, ids.owner(), "queue");
+        expect(again.generation).toBe(a.generation + 1);
+      });
     });
   });
 }

@@ -1,12 +1,14 @@
 /** What a run saw, in numbers. */
 
+import { EPOCH_SIZE } from "../../../../src/protocol/floor.ts";
 import { isEnded } from "../../../../src/protocol/job.ts";
 import type { DestinationEntry } from "../record.ts";
 import { answerOf, fenceKey, told } from "./calls.ts";
 import { BLIND, fencedDecisions } from "./effects.ts";
-import type { Evidence } from "./evidence.ts";
+import { type Evidence, groupBy } from "./evidence.ts";
 import type { Fault } from "./faults.ts";
 import type { Run } from "./runs.ts";
+import { grantsOf } from "./transitions-judged.ts";
 
 export interface Counts {
   readonly workers: number;
@@ -37,6 +39,9 @@ export interface Counts {
   readonly failover: {
     readonly rounds: { readonly async: number; readonly sync: number };
     readonly grantsLost: number;
+    /** Of the lost ones, by another owner: the same token, and another one which only the floor tells apart from it. */
+    readonly givenAgain: number;
+    readonly toldApart: number;
     readonly endsLost: number;
     readonly waitsCancelled: number;
   };
@@ -150,7 +155,7 @@ function killsInRuns({ faults, runs }: Evidence): number {
   return faults.filter((fault) => fault.kind === "kill" && duringRun(runs, fault)).length;
 }
 
-function failoverOf({ faults, lost, callsByOp }: Evidence): Counts["failover"] {
+function failoverOf({ faults, lost, changes, callsByOp }: Evidence): Counts["failover"] {
   const failovers = faults.filter(({ kind }) => kind === "failover");
   const sum = (name: string): number =>
     failovers.reduce((total, { detail }) => total + (Number(detail[name]) || 0), 0);
@@ -160,9 +165,20 @@ function failoverOf({ faults, lost, callsByOp }: Evidence): Counts["failover"] {
       answerOf(call).told === "yes" ? [fenceKey(call.invoke)] : [],
     ),
   );
+  const lostTokens = grantsOf(lost).map(({ token }) => token);
+  const kept = groupBy(
+    grantsOf(changes).map(({ token }) => token),
+    ({ line }) => line,
+  );
+  const isGranted = (is: (lost: number, kept: number) => boolean): number =>
+    lostTokens.filter(({ line, generation }) =>
+      kept.get(line)?.some((other) => is(generation, other.generation)),
+    ).length;
   return {
     rounds: { async: failovers.length - sync, sync },
     grantsLost: lost.filter(({ operation }) => operation === "claim").length,
+    givenAgain: isGranted((one, other) => one === other),
+    toldApart: isGranted((one, other) => Math.floor(other / EPOCH_SIZE) > Math.floor(one / EPOCH_SIZE)),
     endsLost: lost.filter(
       ({ operation, fence }) => operation !== "renew" && fence !== undefined && settled.has(fenceKey(fence)),
     ).length,

@@ -3,7 +3,7 @@
 import { isEnded } from "../../../../src/protocol/job.ts";
 import { answerOf, fenceKey } from "./calls.ts";
 import type { Evidence } from "./evidence.ts";
-import { lostAfterMs, mayBeLost } from "./losses.ts";
+import { isLost, isOfFailover, mayBeLost } from "./losses.ts";
 import type { Broken } from "./verdict.ts";
 
 export interface Durability {
@@ -30,7 +30,7 @@ export function durability(evidence: Evidence): Durability {
         op === "enqueue" ? changesByJob.has(job) : ended.has(`${outcome} ${fenceKey(call.invoke)}`);
       const isDeleted = op === "enqueue" && isThere && !finals.has(job) && !wasDeleted(evidence, job);
       if (isThere && !isDeleted) continue;
-      if (mayBeLost(evidence, call, reply)) losses += 1;
+      if (mayBeLost(evidence, call, reply) && isLost(evidence, call)) losses += 1;
       else
         broken.push({ what: `I12: the ${op} of ${job} was acknowledged and is lost`, job, atMs: reply.atMs });
     }
@@ -45,11 +45,10 @@ export function durability(evidence: Evidence): Durability {
     )
       broken.push({ what: `I12: job ${job} had ended and is ${state}`, job, seq: end.seq });
   }
-  // What has gone must be younger than all that had been shipped.
-  const shippedMs = Math.min(...faults.map((fault) => lostAfterMs(fault) ?? Number.POSITIVE_INFINITY));
+  // What has gone must be younger than all that had been shipped before one of the failovers.
   for (const { job, seq, storeMs } of lost) {
     const atMs = evidence.time.monotonicMs(storeMs);
-    if (atMs === undefined || atMs >= shippedMs - 1) continue;
+    if (atMs === undefined || faults.some((fault) => isOfFailover(fault, atMs))) continue;
     broken.push({ what: `I12: change ${seq} was lost though the standby had it`, job });
   }
   return { broken, losses };

@@ -1,7 +1,7 @@
 /** What a failover may lose, and did. */
 
 import type { HistoryEvent } from "../record.ts";
-import type { Call } from "./calls.ts";
+import { type Call, fenceKey } from "./calls.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Fault } from "./faults.ts";
 
@@ -16,8 +16,27 @@ export function mayBeLost(evidence: Evidence, { invoke }: Call, reply: HistoryEv
   });
 }
 
-/** Monotonic; undefined when the fault loses nothing. */
-export function lostAfterMs({ kind, detail }: Fault): number | undefined {
+/** Where it is known what was lost: whether what the call was told is among it, and has not gone otherwise. */
+export function isLost({ record, lost }: Evidence, { op, invoke }: Call): boolean {
+  if (record.lost === undefined) return true;
+  return lost.some(({ job, operation, fence }) =>
+    op === "settle"
+      ? fence !== undefined && operation !== "renew" && fenceKey(fence) === fenceKey(invoke)
+      : job === invoke.job && operation === "enqueue",
+  );
+}
+
+/** A clock that tells whole ms may be that much behind. */
+const ROUNDING_MS = 1;
+
+/** Whether a change of that time may be lost by this fault; by a synchronous failover one that nobody was told of. */
+export function isOfFailover(fault: Fault, atMs: number): boolean {
+  if (fault.kind !== "failover") return false;
+  return atMs >= (lostAfterMs(fault) ?? fault.fromMs) - ROUNDING_MS && atMs <= fault.toMs + ROUNDING_MS;
+}
+
+/** Monotonic; undefined when the fault loses nothing that was acknowledged. */
+function lostAfterMs({ kind, detail }: Fault): number | undefined {
   if (kind !== "failover" || detail["mode"] === "sync") return undefined;
   const ms = detail["lostAfterMs"];
   return typeof ms === "number" ? ms : undefined;

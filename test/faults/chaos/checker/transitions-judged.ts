@@ -43,7 +43,8 @@ export function judgeTransitions({ changes, lost, changesByJob }: Evidence): Map
     if (list === undefined) found.set(invariant, [broken]);
     else list.push(broken);
   };
-  for (const change of changes) {
+  // An old primary keeps the rules as well: what it did is judged by its own history.
+  for (const change of [...lost, ...changes]) {
     for (const what of brokenBy(change)) say(what, change.job, change.seq);
   }
   // A token that was lost with its grant may be somebody's still: it is never given again.

@@ -3,6 +3,11 @@
  * held until it commits, so that the entries of one job stand in the order in which they took effect.
  */
 
+import { eventually } from "../../../support/eventually.ts";
+import type { OwnServer } from "../../../support/own-server.ts";
+import { SELECT_DECISIONS } from "../processes/decisions.js";
+import type { AuditEntry, DestinationEntry } from "../record.ts";
+
 export const AUDIT_TRIGGERS = `
 create table chaos_audit (
   seq bigint generated always as identity, job uuid not null, was jsonb, "is" jsonb, ended jsonb, store_ms bigint not null,
@@ -29,4 +34,29 @@ create trigger chaos_audit after insert or update or delete on leasehold.job for
 create trigger chaos_audit after insert on leasehold.history for each row execute function chaos_audit_end();
 `;
 
-export const SELECT_AUDIT = `select seq, job, was, "is", ended, store_ms as "storeMs", epoch, timeline from chaos_audit order by seq`;
+const SELECT_AUDIT = `select seq, job, was, "is", ended, store_ms as "storeMs", epoch, timeline
+  from chaos_audit where seq > $1 order by seq`;
+
+/** After the change of that number. */
+export async function auditOf(server: OwnServer, afterSeq = 0): Promise<AuditEntry[]> {
+  return read<AuditEntry>(server, SELECT_AUDIT, ["seq", "storeMs", "epoch"], [afterSeq]);
+}
+
+export async function decisionsOf(server: OwnServer): Promise<DestinationEntry[]> {
+  return read<DestinationEntry>(server, SELECT_DECISIONS, ["seq", "generation"]);
+}
+
+/** Also while somebody lays hands on the server: then as soon as it answers. */
+async function read<Row extends object>(
+  server: OwnServer,
+  select: string,
+  numbers: readonly (keyof Row & string)[],
+  params: unknown[] = [],
+): Promise<Row[]> {
+  const rows = await eventually("the server can be read", () =>
+    server.query(select, params).catch(() => undefined),
+  );
+  return rows.map(
+    (row) => ({ ...row, ...Object.fromEntries(numbers.map((name) => [name, Number(row[name])])) }) as Row,
+  );
+}

@@ -1,46 +1,45 @@
 import { postgres } from "leasehold/postgres";
-import { type OwnServer, ownServer } from "../../../support/own-server.ts";
+import type { OwnServer } from "../../../support/own-server.ts";
+import { ownPooler } from "../../../support/pgbouncer.ts";
 import type { PostgresVersion } from "../../../support/postgres-server.ts";
 import type { Ground, MakeGround } from "../ground.ts";
-import { SELECT_DECISIONS, TABLES } from "../processes/decisions.js";
-import type { AuditEntry, DestinationEntry } from "../record.ts";
+import { storeCrash } from "../nemeses/store-crash.ts";
+import { storePause } from "../nemeses/store-pause.ts";
+import { TABLES } from "../processes/decisions.js";
 import { SWEEP_MS } from "../settings.ts";
-import { AUDIT_TRIGGERS, SELECT_AUDIT } from "./postgres-audit.ts";
-
-/** Processes die here, and the machine does not: what was written is there also without waiting for the disk. */
-const UNHURRIED = { fsync: "off", full_page_writes: "off" };
-
-/** A ground on a server of the run's own, for nemeses that lay hands on it. */
-export interface PostgresGround extends Ground {
-  readonly server: OwnServer;
-}
+import { AUDIT_TRIGGERS, auditOf, decisionsOf } from "./postgres-audit.ts";
+import { serverUnderFaults } from "./server-under-faults.ts";
 
 export function postgresGround(version: PostgresVersion): MakeGround {
-  return async () => onServer(await ownServer(version, UNHURRIED));
+  return async () => onServer(await serverUnderFaults(version));
+}
+
+/** Server connections of the pooler: fewer than the workers would open, so that they have to share. */
+const POOL_SIZE = 12;
+
+export function pooledGround(version: PostgresVersion): MakeGround {
+  return async () => {
+    const server = await serverUnderFaults(version);
+    const ground = onServer(server, await ownPooler(server.url, POOL_SIZE));
+    return { ...ground, description: `${ground.description} behind pgbouncer` };
+  };
 }
 
 /** @param url where workers find it; default: the server itself */
-export function onServer(server: OwnServer, url = server.url): PostgresGround {
-  const numbers = <Row extends object>(row: Row, names: readonly string[]): Row => ({
-    ...row,
-    ...Object.fromEntries(names.map((name) => [name, Number(row[name as keyof Row])])),
-  });
+function onServer(server: OwnServer, url = server.url): Ground {
   return {
-    server,
     description: `pg ${server.version}`,
     store: { kind: "postgres", url },
     open: () => postgres({ connectionString: server.url, sweepMs: SWEEP_MS }),
     prepare: async () => {
       await server.query(TABLES.postgres + AUDIT_TRIGGERS);
     },
-    audit: async () => {
-      const rows = await server.query(SELECT_AUDIT);
-      return rows.map((row) => numbers(row, ["seq", "storeMs", "epoch"])) as unknown as AuditEntry[];
-    },
-    decisions: async () => {
-      const rows = await server.query(SELECT_DECISIONS);
-      return rows.map((row) => numbers(row, ["seq", "generation"])) as unknown as DestinationEntry[];
-    },
+    audit: () => auditOf(server),
+    decisions: () => decisionsOf(server),
+    nemeses: [
+      { nemesis: storeCrash(server), weight: 3 },
+      { nemesis: storePause(server), weight: 4 },
+    ],
     close: async () => {},
   };
 }

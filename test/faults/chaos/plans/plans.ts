@@ -1,5 +1,13 @@
 import type { Plan } from "../plan.ts";
-import { postgresPlan } from "./postgres.ts";
+import { asyncPlan, syncPlan } from "./failover.ts";
+import { poolerPlan, postgresPlan } from "./postgres.ts";
 import { sqlitePlan } from "./sqlite.ts";
 
-export const PLANS: readonly Plan[] = [sqlitePlan, postgresPlan(15), postgresPlan(18)];
+export const PLANS: readonly Plan[] = [
+  sqlitePlan,
+  postgresPlan(15),
+  postgresPlan(18),
+  poolerPlan,
+  asyncPlan,
+  syncPlan,
+];

@@ -17,9 +17,9 @@ export async function postgresDatabase(connectionString, world) {
     connectionString,
     max: 4,
     query_timeout: TIMEOUT_MS,
-    statement_timeout: TIMEOUT_MS,
   });
   pool.on("error", () => {}); // an idle connection that was ended: the next query opens another
+  pool.on("connect", (client) => client.on("error", () => {})); // one in use: its next query fails
   const guard = postgresGuard({ connectionString, timeoutMs: TIMEOUT_MS, world });
 
   /** @param {(client: pg.PoolClient) => Promise<unknown>} work */
@@ -27,7 +27,8 @@ export async function postgresDatabase(connectionString, world) {
     const client = await pool.connect();
     let isBroken = true;
     try {
-      await client.query("begin");
+      // Not as a parameter of the connection, which a pooler refuses.
+      await client.query(`begin; set local statement_timeout = ${TIMEOUT_MS}`);
       const result = await work(client);
       await client.query("commit");
       isBroken = false;

@@ -167,8 +167,14 @@ class Recorder {
       throw new UnknownOutcomeError(op, new Error("the reply was lost by the harness"));
     } catch (error) {
       const kind = error instanceof UnknownOutcomeError ? "info" : "fail";
-      const { code, message } = /** @type {{ code?: string, message?: string }} */ (error);
-      const detail = { error: code ?? String(error), message };
+      const { code, message, cause } = /** @type {{ code?: string, message?: string, cause?: unknown }} */ (
+        error
+      );
+      const detail = {
+        error: code ?? String(error),
+        message,
+        ...(cause === undefined ? {} : { cause: String(cause) }),
+      };
       const outcome = error instanceof StoreBusyError ? { outcome: "busy" } : {};
       for (const request of requests) this.#history.append({ kind, op, request, ...outcome, detail });
       throw error;

@@ -1,6 +1,6 @@
 /** Answers that are not true, and what was promised and not kept. */
 
-import { type Corruption, drop, end, event, isLate, renewal, takenOver } from "./falsified.ts";
+import { type Corruption, drop, end, event, failover, isLate, renewal, takenOver } from "./falsified.ts";
 
 export const CALLERS: readonly Corruption[] = [
   {
@@ -35,6 +35,34 @@ export const CALLERS: readonly Corruption[] = [
         detail: { mode: "sync", lostAfterMs: atMs - 5 },
       });
       record.history.push({ ...fault, kind: "ok", atMs: atMs + 5 });
+    },
+  },
+  {
+    breaks: "I12",
+    what: "an enqueue that went during a failover, and that the old primary has not either",
+    falsify: (record) => {
+      const { job, atMs } = event(record, "enqueue", "ok");
+      record.audit = record.audit.filter((entry) => entry.job !== job);
+      record.lost = [];
+      failover(record, atMs - 5, atMs + 5);
+    },
+  },
+  {
+    breaks: "I12",
+    what: "a loss from before what the standby had",
+    falsify: (record) => {
+      const [lost] = takenOver(record);
+      record.lost = [structuredClone(lost!)];
+      failover(record, record.healedAtMs - 5, record.healedAtMs);
+    },
+  },
+  {
+    breaks: "I5",
+    what: "an end by a stranger on the old primary",
+    falsify: (record) => {
+      const entries = structuredClone(takenOver(record));
+      end(entries)["settled_owner"] = "one 1";
+      record.lost = entries.filter(({ ended, is }) => ended !== null || is === null);
     },
   },
   {

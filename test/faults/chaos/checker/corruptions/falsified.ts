@@ -71,6 +71,16 @@ export function end(entries: Falsified["audit"]): Row {
   return entries.find(({ ended }) => ended !== null)!.ended!;
 }
 
+/** An asynchronous one, by which only what came after its beginning can be lost. */
+export function failover(record: Falsified, fromMs: number, toMs: number): void {
+  const fault = { process: "nemesis", incarnation: 1, op: "failover", target: "store" };
+  const detail = { mode: "async", lostAfterMs: fromMs };
+  record.history.push(
+    { ...fault, kind: "invoke", atMs: fromMs, detail },
+    { ...fault, kind: "ok", atMs: toMs },
+  );
+}
+
 export function drop(record: Falsified, isUnwanted: (one: HistoryEvent) => boolean): void {
   record.history = record.history.filter((one) => !isUnwanted(one));
 }
