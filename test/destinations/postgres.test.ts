@@ -2,7 +2,12 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { type PostgresGuard, postgresGuard, StaleTokenError } from "../../src/destinations/postgres/index.ts";
-import { InvalidArgumentError, InvalidTransactionError, StoreBusyError } from "../../src/errors.ts";
+import {
+  InvalidArgumentError,
+  InvalidTransactionError,
+  LeaseNotTrustedError,
+  StoreBusyError,
+} from "../../src/errors.ts";
 import { admit } from "../../src/protocol/destination-rule.ts";
 import type { Generation, Owner } from "../../src/protocol/identity.ts";
 import { Child } from "../support/child.ts";
@@ -62,6 +67,25 @@ for (const version of POSTGRES_VERSIONS) {
     }
 
     guardCases(world);
+
+    it("T3 makes no effect when trust has ended in the wait for a connection", async () => {
+      const { schema, effects } = await world();
+      const one = new pg.Pool({ connectionString: url, max: 1, options: `-c search_path=${schema}` });
+      onTestFinished(() => one.end());
+      const guard = postgresGuard({ pool: one, schema });
+      await guard.markOf(LINE); // the guard has looked at its tables
+      const busy = await one.connect();
+      let isTrusted = true;
+      const assertTrusted = (): void => {
+        if (!isTrusted) throw new LeaseNotTrustedError(lease(1).token, "ended");
+      };
+      const written = guard.write({ ...lease(1), assertTrusted }, {}, insert("late"));
+      isTrusted = false;
+      busy.release();
+      await expect(written).rejects.toThrow(LeaseNotTrustedError);
+      expect(await effects()).toEqual([]);
+      expect(await guard.markOf(LINE)).toBeUndefined();
+    });
 
     it("D1 of eight writers at once none loses a raise, and what landed stands in the order of generations", async () => {
       const { schema, effects } = await world();

@@ -52,7 +52,7 @@ export class Guard implements PostgresGuard {
     const token = checkLease(lease);
     const key = effectKey(lease, effect);
     for (;;) {
-      const done = await this.#run(`write for ${token.line}`, async (tx) => {
+      const attempt = async (tx: GuardTx): Promise<{ readonly answer: Answer }> => {
         await this.#admit(tx, token);
         if (key === undefined) return { answer: await body(tx) };
         const [kept] = await this.#rows<KeptAnswer>(tx, "answer", [key.key]);
@@ -61,7 +61,8 @@ export class Guard implements PostgresGuard {
         const [first] = await this.#rows(tx, "keep answer", [key.key, key.request, text]);
         if (first === undefined) throw new MadeMeanwhile();
         return { answer: fromText<Answer>(text) };
-      }).catch((error: unknown) => {
+      };
+      const done = await this.#run(`write for ${token.line}`, attempt, lease).catch((error: unknown) => {
         if (error instanceof MadeMeanwhile) return undefined;
         throw error;
       });
@@ -80,13 +81,14 @@ export class Guard implements PostgresGuard {
     const token = checkLease(lease);
     const key = effect === undefined ? undefined : stepKey(lease, effect);
     await this.#whenReady();
+    lease.assertTrusted?.(); // the first use makes the tables, which may take its time
     await theirs.admit(token);
     return key === undefined ? undefined : theirs.admitStep(key);
   }
 
   async advance(lease: EffectLease): Promise<void> {
     const token = checkLease(lease);
-    await this.#run(`advance of ${token.line}`, (tx) => this.#admit(tx, token));
+    await this.#run(`advance of ${token.line}`, (tx) => this.#admit(tx, token), lease);
   }
 
   async markOf(line: Line): Promise<Mark | undefined> {
@@ -128,10 +130,18 @@ export class Guard implements PostgresGuard {
     await this.#end();
   }
 
-  async #run<Result>(operation: string, work: (tx: GuardTx) => Promise<Result>): Promise<Result> {
+  /** `lease` is asked once more behind the wait for a connection, which may have outlasted it. */
+  async #run<Result>(
+    operation: string,
+    work: (tx: GuardTx) => Promise<Result>,
+    lease?: EffectLease,
+  ): Promise<Result> {
     await this.#whenReady();
-    this.#world.reached("before-effect-send");
-    const result = await this.#transactions.run(operation, work);
+    const result = await this.#transactions.run(operation, async (tx) => {
+      lease?.assertTrusted?.();
+      this.#world.reached("before-effect-send");
+      return work(tx);
+    });
     this.#world.reached("after-effect-reply");
     return result;
   }

@@ -1,5 +1,5 @@
 import type { World } from "../../clock/world.ts";
-import { ClosedError, SchemaVersionError, StoreBusyError } from "../../errors.ts";
+import { ClosedError, SchemaVersionError, StoreBusyError, UnknownOutcomeError } from "../../errors.ts";
 import type { CallOptions } from "../store.ts";
 import { newerSchema, type Warn } from "../warnings.ts";
 import { type ConnectionName, openPool } from "./address.ts";
@@ -115,6 +115,7 @@ export class Calls {
     try {
       return await fn(connections, call);
     } catch (error) {
+      if (error instanceof StoreBusyError && call.hasWritten) throw new UnknownOutcomeError(operation, error);
       if (!(error instanceof HistoryChanged)) throw await this.#typed(connections, error);
       await connections.transaction(call, (sql) => raiseFloor(sql, "if history changed"));
       return fn(connections, call);

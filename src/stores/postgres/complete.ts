@@ -30,6 +30,7 @@ export async function completeAll(
   const done = new Map<JobId, Completed>();
   for (const [owner, those] of byOwner(completions)) {
     for (const jobId of await completePlain(sql, owner, those)) done.set(jobId, PLAIN);
+    call.hasWritten ||= done.size > 0;
   }
   const left = (): Completion[] => completions.filter(({ fence }) => !done.has(fence.jobId));
   if (done.size === completions.length) return done;
@@ -38,6 +39,7 @@ export async function completeAll(
     if (row.done) done.set(row.job_id, { gaveUp: row.resource !== null, isAwaited: false });
     else awaited.add(row.job_id);
   }
+  call.hasWritten ||= done.size > 0;
   if (awaited.size === 0) return done;
   const those = left().filter(({ fence }) => awaited.has(fence.jobId));
   for (const entry of await connections.transaction(call, (tx) => completeWhole(tx, those)))

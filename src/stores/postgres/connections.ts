@@ -13,6 +13,8 @@ export interface Call {
   readonly deadlineMs: number;
   /** False: it only reads, so nothing is unknown when no answer comes. */
   readonly writes: boolean;
+  /** Something of it has been committed: whatever becomes of its later statements, it has not written nothing (C11). */
+  hasWritten: boolean;
 }
 
 /** What a transaction's body works with. */
@@ -57,7 +59,7 @@ export class Connections {
 
   call(operation: string, timeoutMs: number, writes = true): Call {
     const beganMs = this.#world.clock.monotonicMs();
-    return { operation, beganMs, deadlineMs: beganMs + timeoutMs, writes };
+    return { operation, beganMs, deadlineMs: beganMs + timeoutMs, writes, hasWritten: false };
   }
 
   /** Runs statements, each in a transaction of its own. */
@@ -96,6 +98,7 @@ export class Connections {
       this.#world.reached("in-store-transaction");
       use.commit = "sent";
       await use.run(client.query({ text: "commit" }));
+      call.hasWritten = call.writes;
       return value;
     });
   }
