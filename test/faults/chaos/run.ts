@@ -79,7 +79,7 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
   const nemesis = new HistoryFile(histories, "nemesis", 1);
   const client = new HistoryFile(histories, "client", 1);
   const destinations = join(folder, "destinations.db");
-  const { url, child, startedInMs } = await startDestination(destinations);
+  const { url, child, startedInMs } = await startDestination(destinations, ground.hosts);
   ends.push(() => child.kill());
   const settings = settingsFor(startedInMs);
   const workload = new Workload(store, client, chance.branch(), settings.leaseMs);
@@ -89,11 +89,19 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
 
   const tail = new Tail(histories);
   ends.push(async () => tail.close());
-  const controller = new Controller(crew.members, workload, settings.leaseMs, nemesis, tail);
+  const controller = new Controller(
+    crew.members,
+    workload,
+    settings.leaseMs,
+    Number(new URL(url).port),
+    nemesis,
+    tail,
+  );
   ends.push(async () => controller.heal());
   const beganMs = monotonicMs();
   const working = workload.run(controller.healing);
-  const wrong = letThingsGoWrong(controller, plan, chance.branch());
+  const nemeses = [...plan.nemeses(), ...(ground.nemeses ?? [])];
+  const wrong = letThingsGoWrong(controller, nemeses, chance.branch(), plan.lanes);
   const record = async (healedAtMs: number, schedules: readonly ScheduleOfRun[]): Promise<RunRecord> => ({
     plan: plan.name,
     seed,
@@ -109,8 +117,9 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
     decisions: [...(await ground.decisions()), ...(await decisionsIn(destinations))],
     healedAtMs,
     endedAtMs: monotonicMs(),
-    nemeses: plan.nemeses().map(({ nemesis: { name } }) => name),
+    nemeses: nemeses.map(({ nemesis: { name } }) => name),
     skipped: plan.skipped ?? [],
+    ...(plan.floors && { floors: plan.floors }),
     wallAheadMs: Date.now() - monotonicMs(),
     schedules,
     versions: `node ${process.versions.node}  ${ground.description}`,

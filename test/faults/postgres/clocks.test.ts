@@ -1,19 +1,10 @@
-import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
+import { LIBFAKETIME, missingFaketime } from "../../support/faketime.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
 import { allEnded, audited, job, leaseholdOn, startWorker, stopped } from "./server-world.ts";
 
 const HOUR_MS = 3_600_000;
-
-/** Where distributions put it. */
-const LIBFAKETIME = ["x86_64-linux-gnu", "aarch64-linux-gnu", ""]
-  .flatMap((arch) =>
-    ["lib", "lib64"].map((lib) => `/usr/${lib}/${arch === "" ? "" : `${arch}/`}faketime/libfaketime.so.1`),
-  )
-  .find(existsSync);
-
-const missingFaketime = LIBFAKETIME === undefined ? "libfaketime is not installed (`faketime`)" : undefined;
 
 /** The environment of a process whose wall clock is off by so much, and whose timers run as ever. */
 function shiftedBy(ms: number): Record<string, string> {

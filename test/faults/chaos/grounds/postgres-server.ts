@@ -1,14 +1,18 @@
 import { postgres } from "leasehold/postgres";
+import { Clocks, missingFaketime } from "../../../support/faketime.ts";
 import { type OwnServer, ownServer } from "../../../support/own-server.ts";
 import type { PostgresVersion } from "../../../support/postgres-server.ts";
 import type { Ground, MakeGround } from "../ground.ts";
+import { bothClocks, storesClock, workersClock } from "../nemeses/clock.ts";
+import { slowLink } from "../nemeses/slow-link.ts";
 import { SELECT_DECISIONS, TABLES } from "../processes/decisions.js";
 import type { AuditEntry, DestinationEntry } from "../record.ts";
-import { SWEEP_MS } from "../settings.ts";
+import { SWEEP_MS, WORKERS } from "../settings.ts";
+import { Links } from "./links.ts";
 import { AUDIT_TRIGGERS, SELECT_AUDIT } from "./postgres-audit.ts";
 
 /** Processes die here, and the machine does not: what was written is there also without waiting for the disk. */
-const UNHURRIED = { fsync: "off", full_page_writes: "off" };
+export const UNHURRIED = { fsync: "off", full_page_writes: "off" };
 
 /** A ground on a server of the run's own, for nemeses that lay hands on it. */
 export interface PostgresGround extends Ground {
@@ -16,7 +20,34 @@ export interface PostgresGround extends Ground {
 }
 
 export function postgresGround(version: PostgresVersion): MakeGround {
-  return async () => onServer(await ownServer(version, UNHURRIED));
+  return async () => {
+    const clocks = missingFaketime === undefined ? new Clocks() : undefined;
+    const server = await ownServer(version, UNHURRIED, clocks?.env("store"));
+    const links = await Links.to(server.port, WORKERS);
+    return {
+      ...onServer(server),
+      storeOf: (worker) => ({ kind: "postgres", url: withPort(server.url, links.ports[worker]) }),
+      // Who cannot reach the store may yet reach the destination.
+      databaseUrl: server.url,
+      ...(clocks && { homeOf: (worker: number) => ({ env: clocks.env(`worker ${worker + 1}`) }) }),
+      nemeses: [
+        { nemesis: slowLink(links), weight: 8 },
+        ...(clocks === undefined
+          ? []
+          : [workersClock, storesClock, bothClocks].map((make) => ({ nemesis: make(clocks), weight: 3 }))),
+      ],
+      close: async () => {
+        await links.close();
+        clocks?.remove();
+      },
+    };
+  };
+}
+
+function withPort(url: string, port: number | undefined): string {
+  const through = new URL(url);
+  through.port = String(port ?? through.port);
+  return through.href;
 }
 
 /** @param url where workers find it; default: the server itself */
