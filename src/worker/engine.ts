@@ -195,11 +195,14 @@ export class Engine implements RunHost, ClaimerHost {
     else this.#slots.release(run);
     if (how !== "abandoned") this.counts[how]++;
     if (this.#atEnd.length > 0) this.#tellEnd();
+    const wasAlone = this.roster.isAlone;
     if (run.place < 0) this.roster.leave(run);
     if (this.roster.isAlone) this.noneComes();
     if (how !== "retried" && how !== "released") this.onEnded?.(run.fence.jobId);
     if (this.#stopping) return;
     if (this.#isFull && this.mayClaim()) this.claimer.wanted();
+    // A suspect that never began (W8) has kept claims from being made, and no handler's end will ask for the next.
+    if (wasAlone && !this.roster.isAlone) this.claimer.wanted();
     const { resource, uniqueKey } = run.claimed.job;
     if (how === "retried" || how === "released") this.#dueAgain(run);
     // What its end has freed may be due now; so may be what a drain has yet to look for.

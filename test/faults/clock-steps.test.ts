@@ -3,7 +3,7 @@ import { defineJob } from "../../src/client/define-job.ts";
 import { systemWorld } from "../../src/clock/system.ts";
 import type { Child } from "../support/child.ts";
 import { eventually } from "../support/eventually.ts";
-import { fakeClock, missingFaketime } from "../support/fake-clock.ts";
+import { fakeClock, missingFaketime } from "../support/faketime.ts";
 import { optional } from "../support/optional.ts";
 import { inEachPlace, type Place } from "../support/places.ts";
 

@@ -9,6 +9,8 @@ export interface Network {
   readonly name: string;
   /** This machine's address, as seen from inside. */
   readonly host: string;
+  /** The address inside, as this machine sees it. */
+  readonly guest: string;
   /** Put before a command, this runs it inside. */
   readonly within: readonly string[];
 }
@@ -33,7 +35,7 @@ export async function network(): Promise<Network> {
   const [outside, inside] = [`${name}o`, `${name}i`];
   const block = 4 * ((process.pid * 8 + networks) % (64 * 256));
   const subnet = `198.18.${Math.floor(block / 256)}`;
-  const host = `${subnet}.${(block % 256) + 1}`;
+  const [host, guest] = [1, 2].map((n) => `${subnet}.${(block % 256) + n}`) as [string, string];
   const undo = [
     ["ip", "netns", "del", name],
     ["ip", "link", "del", outside],
@@ -48,10 +50,10 @@ export async function network(): Promise<Network> {
   ip("link", "set", inside, "netns", name);
   ip("addr", "add", `${host}/30`, "dev", outside);
   ip("link", "set", outside, "up");
-  ip("-n", name, "addr", "add", `${subnet}.${(block % 256) + 2}/30`, "dev", inside);
+  ip("-n", name, "addr", "add", `${guest}/30`, "dev", inside);
   ip("-n", name, "link", "set", inside, "up");
   ip("-n", name, "link", "set", "lo", "up");
-  return { name, host, within: ["ip", "netns", "exec", name] };
+  return { name, host, guest, within: ["ip", "netns", "exec", name] };
 }
 
 function ip(...args: string[]): void {

@@ -41,11 +41,16 @@ export function missingOwnServer(version: PostgresVersion): string | undefined {
 }
 
 /** A server that runs, until the end of the test. */
-export async function ownServer(version: PostgresVersion, settings: Settings = {}): Promise<OwnServer> {
+export async function ownServer(
+  version: PostgresVersion,
+  settings: Settings = {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<OwnServer> {
   const server = await OwnServer.from(
     await serverTemplate(version, inject("servers").folder),
     version,
     settings,
+    env,
   );
   await server.start();
   return server;
@@ -58,6 +63,8 @@ export class OwnServer {
   readonly data: string;
   readonly #home: string;
   readonly #settings: Settings;
+  /** Besides what servers always have. */
+  readonly #env: Readonly<Record<string, string>>;
   readonly #postgres: string;
   #postmaster: ChildProcess | undefined;
   /** Of a killed server: a segment of shared memory that nobody else removes. */
@@ -69,22 +76,29 @@ export class OwnServer {
     home: string,
     port: number,
     settings: Settings,
+    env: Readonly<Record<string, string>>,
   ) {
     this.version = version;
     this.port = port;
     this.data = join(home, "data");
     this.#home = home;
     this.#postgres = postgres;
+    this.#env = env;
     this.#settings = { listen_addresses: "127.0.0.1", port, ...SETTINGS, ...settings };
   }
 
   /** Not yet started. `files` is the folder of a server that does not run. */
-  static async from(files: string, version: PostgresVersion, settings: Settings): Promise<OwnServer> {
+  static async from(
+    files: string,
+    version: PostgresVersion,
+    settings: Settings,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<OwnServer> {
     const { postgres } = await postgresPrograms(version);
     const home = mkdtempSync(join(tmpdir(), "leasehold-server-"));
     const revoke = [await lastWill({ remove: home }), await lastWill({ endProcessesIn: join(home, "data") })];
     chmodSync(home, 0o711); // as root, the server is another user's
-    const server = new OwnServer(version, postgres, home, await quietPort(), settings);
+    const server = new OwnServer(version, postgres, home, await quietPort(), settings, env);
     onTestFinished(async () => {
       await server.#close();
       for (const each of revoke) each();
@@ -103,7 +117,12 @@ export class OwnServer {
     const postmaster = spawn(
       this.#postgres,
       ["-D", this.data, ...asArguments({ ...this.#settings, ...settings })],
-      { ...unprivileged(), env: SERVER_ENV, cwd: this.data, stdio: ["ignore", log, log] },
+      {
+        ...unprivileged(),
+        env: { ...SERVER_ENV, ...this.#env },
+        cwd: this.data,
+        stdio: ["ignore", log, log],
+      },
     );
     closeSync(log);
     this.#postmaster = postmaster;

@@ -56,6 +56,37 @@ describe("a job whose last claim lapsed (W8)", () => {
 });
 
 describe("a suspect (W8)", () => {
+  it("that is lost before it has begun keeps nobody from claiming any more", async () => {
+    const t = testWorld();
+    const begun: unknown[] = [];
+    const hold = gate();
+    const job = defineJob({
+      name: "job",
+      leaseMs: 1_000,
+      async run({ input }) {
+        begun.push(input);
+        await hold.promise;
+      },
+    });
+    const suspect = await t.leasehold.enqueue(job, "suspect");
+    await lapse(t, 2);
+    await t.leasehold.enqueue(job, "first", { priority: -1 });
+    const worker = t.leasehold.work([job], { concurrency: 3 });
+    await t.world.advance(300);
+    await t.leasehold.enqueue(job, "second");
+    await t.world.advance(300);
+    expect(begun).toEqual(["first"]);
+    await t.leasehold.revoke(suspect);
+    await t.leasehold.cancel(suspect);
+    await t.world.advance(1_000);
+    expect(worker.counts).toMatchObject({ lost: 1 });
+    expect(begun).toEqual(["first", "second"]);
+    hold.open();
+    const stopping = worker.stop();
+    await t.world.advance(10);
+    await stopping;
+  });
+
   it("after two lapses in a row runs alone: what waits is given back, what runs ends, nothing else starts", async () => {
     const t = testWorld();
     const gates = new Map<string, Gate>();

@@ -11,6 +11,8 @@ export class Controller {
   readonly members: readonly Member[];
   readonly workload: Workload;
   readonly leaseMs: number;
+  /** Where the destinations `http` and `blind` are. */
+  readonly destinationPort: number;
   readonly #history: HistoryFile;
   readonly #tail: Tail;
   readonly #healing = new AbortController();
@@ -19,6 +21,7 @@ export class Controller {
     members: readonly Member[],
     workload: Workload,
     leaseMs: number,
+    destinationPort: number,
     history: HistoryFile,
     tail: Tail,
   ) {
@@ -26,6 +29,7 @@ export class Controller {
     this.members = members;
     this.workload = workload;
     this.leaseMs = leaseMs;
+    this.destinationPort = destinationPort;
     this.#history = history;
   }
 

@@ -21,17 +21,16 @@ export async function startCrew(
   destination: string,
   settings: Settings,
 ): Promise<Crew> {
-  const orders: MemberOrders = {
-    ...settings,
-    histories,
-    store: ground.store,
-    databaseUrl: ground.databaseUrl,
-    destination,
-    concurrency: CONCURRENCY,
-  };
+  const common = { ...settings, histories, concurrency: CONCURRENCY };
   const members = Array.from({ length: WORKERS }, (_, i) => {
-    const store = ground.storeOf?.(i) ?? ground.store;
-    return new Member(`worker ${i + 1}`, folder, { ...orders, store });
+    const home = ground.homeOf?.(i) ?? {};
+    const orders: MemberOrders = {
+      ...common,
+      store: ground.storeOf?.(i) ?? ground.store,
+      databaseUrl: ground.databaseUrl,
+      destination: withHost(destination, home.host),
+    };
+    return new Member(`worker ${i + 1}`, folder, orders, home);
   });
   for (const member of members) {
     member.onExit((code, signal) =>
@@ -54,6 +53,13 @@ export async function startCrew(
   };
 }
 
+/** The same place at another of this machine's addresses. */
+export function withHost(url: string, host: string | undefined): string {
+  const address = new URL(url);
+  if (host !== undefined) address.hostname = host;
+  return address.href;
+}
+
 export interface Destination {
   readonly url: string;
   readonly child: Child;
@@ -61,10 +67,13 @@ export interface Destination {
   readonly startedInMs: number;
 }
 
-/** The destinations `http` and `blind`. */
-export async function startDestination(path: string): Promise<Destination> {
+/** The destinations `http` and `blind`, at these addresses of this machine. */
+export async function startDestination(
+  path: string,
+  hosts: readonly string[] = ["127.0.0.1"],
+): Promise<Destination> {
   const askedMs = monotonicMs();
-  const child = new Child(new URL("./processes/destination.js", import.meta.url).pathname, [path]);
+  const child = new Child(new URL("./processes/destination.js", import.meta.url).pathname, [path, ...hosts]);
   const port = await child.tells("listening");
-  return { url: `http://127.0.0.1:${port}`, child, startedInMs: monotonicMs() - askedMs };
+  return { url: `http://${hosts[0]}:${port}`, child, startedInMs: monotonicMs() - askedMs };
 }

@@ -3,6 +3,15 @@ import type { Weighted } from "./plan.ts";
 import type { StoreAddress } from "./processes/worker.js";
 import type { AuditEntry, DestinationEntry } from "./record.ts";
 
+/** Where a worker lives. */
+export interface Home {
+  /** This machine's address, as seen from there. Default: 127.0.0.1. */
+  readonly host?: string;
+  /** Put before a command, this runs it there. */
+  readonly within?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A place for the jobs, with the destination `database` beside them, and eyes of the harness's own. */
 export interface Ground {
   /** "sqlite", "pg 15". */
@@ -13,6 +22,10 @@ export interface Ground {
   storeOf?(worker: number): StoreAddress;
   /** PostgreSQL: where workers find the destination, if elsewhere. */
   readonly databaseUrl?: string;
+  /** Where these workers live, if elsewhere. */
+  homeOf?(worker: number): Home;
+  /** Of this machine: where its workers look for it. Default: 127.0.0.1. */
+  readonly hosts?: readonly string[];
   /** A store for the harness itself, not by that way. The harness closes it. */
   open(): Store;
   /** After the store's schema is there: from now on every change of a job is recorded. */

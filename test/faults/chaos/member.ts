@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { Home } from "./ground.ts";
 import type { Aimed, LostReply } from "./processes/faults.js";
 import type { WorkerOrders } from "./processes/worker.js";
 
@@ -38,16 +39,18 @@ export class Member {
   isTaken = false;
   readonly #folder: string;
   readonly #orders: MemberOrders;
+  readonly #home: Home;
   readonly #waiting = new Map<number, (struck: Struck | undefined) => void>();
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #onExit: ((code: number | null, signal: NodeJS.Signals | null) => void) | undefined;
 
   /** @param folder where its processes work, so that those of a killed run are found and ended */
-  constructor(name: string, folder: string, orders: MemberOrders) {
+  constructor(name: string, folder: string, orders: MemberOrders, home: Home = {}) {
     this.name = name;
     this.#folder = folder;
     this.#orders = orders;
+    this.#home = home;
   }
 
   get isRunning(): boolean {
@@ -68,8 +71,11 @@ export class Member {
     const renewer = incarnation % 3 === 0 ? "inline" : "thread";
     const orders: WorkerOrders = { ...this.#orders, name, incarnation, renewer };
     const log = openSync(join(this.#folder, `${name.replaceAll(" ", "-")}.log`), "a");
-    const child = spawn(process.execPath, [FILE, JSON.stringify(orders)], {
+    const { within = [], env } = this.#home;
+    const [command = "", ...args] = [...within, process.execPath, FILE, JSON.stringify(orders)];
+    const child = spawn(command, args, {
       cwd: this.#folder,
+      env: { ...process.env, ...env },
       stdio: ["ignore", log, log, "ipc", "pipe"],
     });
     closeSync(log);

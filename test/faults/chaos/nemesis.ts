@@ -5,7 +5,7 @@ import type { Controller } from "./controller.ts";
 export interface Nemesis {
   readonly name: string;
   /** What it lays hands on alone: of all that name the same, one at a time is under way. */
-  readonly seizes?: "store";
+  readonly seizes?: "store" | "clock";
   /**
    * One use: it goes wrong, stays so for a while, and is mended. Resolves when it is over, and to whether there was one;
    * what lasts ends when `controller.healing` fires, wherever it is.

@@ -1,3 +1,4 @@
+import type { Forbidden } from "../../support/optional.ts";
 import type { MakeGround } from "./ground.ts";
 import type { Nemesis } from "./nemesis.ts";
 
@@ -21,5 +22,5 @@ export interface Plan {
   /** What it has to have seen, where that differs from the list of all plans. */
   readonly floors?: Readonly<Record<string, number>>;
   /** Undefined when it can run here, else what is missing. */
-  readonly missing?: () => string | undefined;
+  readonly missing?: () => string | Forbidden | undefined;
 }

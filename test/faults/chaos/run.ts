@@ -79,7 +79,7 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
   const nemesis = new HistoryFile(histories, "nemesis", 1);
   const client = new HistoryFile(histories, "client", 1);
   const destinations = join(folder, "destinations.db");
-  const { url, child, startedInMs } = await startDestination(destinations);
+  const { url, child, startedInMs } = await startDestination(destinations, ground.hosts);
   ends.push(() => child.kill());
   const settings = settingsFor(startedInMs);
   const workload = new Workload(store, client, chance.branch(), settings.leaseMs);
@@ -89,7 +89,14 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
 
   const tail = new Tail(histories);
   ends.push(async () => tail.close());
-  const controller = new Controller(crew.members, workload, settings.leaseMs, nemesis, tail);
+  const controller = new Controller(
+    crew.members,
+    workload,
+    settings.leaseMs,
+    Number(new URL(url).port),
+    nemesis,
+    tail,
+  );
   ends.push(async () => controller.heal());
   await workload.schedule();
   const beganMs = monotonicMs();

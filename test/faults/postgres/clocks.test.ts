@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { missingFaketime, shiftedBy } from "../../support/fake-clock.ts";
+import { missingFaketime, shiftedBy } from "../../support/faketime.ts";
 import { optional } from "../../support/optional.ts";
 import { missingOwnServer, ownServer } from "../../support/own-server.ts";
 import { allEnded, audited, job, leaseholdOn, startWorker, stopped } from "./server-world.ts";

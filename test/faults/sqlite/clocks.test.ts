@@ -7,7 +7,7 @@ import { defineJob } from "../../../src/client/define-job.ts";
 import { Leasehold } from "../../../src/client/leasehold.ts";
 import { sqlite } from "../../../src/stores/sqlite/index.ts";
 import { Child } from "../../support/child.ts";
-import { missingFaketime, shiftedBy } from "../../support/fake-clock.ts";
+import { missingFaketime, shiftedBy } from "../../support/faketime.ts";
 import { optional } from "../../support/optional.ts";
 
 const HOUR_MS = 3_600_000;

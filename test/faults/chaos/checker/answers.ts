@@ -37,9 +37,10 @@ function all({ changes, lost }: Evidence): readonly Change[] {
 }
 
 function isBetween({ time }: Evidence, { invoke }: Call, replyMs: number, { storeMs }: Change): boolean {
-  const from = time.storeMs(invoke.atMs);
-  const to = time.storeMs(replyMs);
-  if (from === undefined || to === undefined || time.isStepped(invoke.atMs, replyMs)) return true;
+  const { process } = invoke;
+  const from = time.storeMs(invoke.atMs, process);
+  const to = time.storeMs(replyMs, process);
+  if (from === undefined || to === undefined || time.isStepped(invoke.atMs, replyMs, process)) return true;
   return storeMs >= from - SLACK_MS && storeMs <= to + SLACK_MS;
 }
 

@@ -3,7 +3,7 @@
 import type { JobRecord } from "../../../../src/protocol/job.ts";
 import type { HistoryEvent, RunRecord } from "../record.ts";
 import { type Call, callsOf, fenceKey } from "./calls.ts";
-import { type Fault, faultsOf } from "./faults.ts";
+import { type Fault, faultsOf, stepsOf } from "./faults.ts";
 import { type Life, livesOf } from "./lives.ts";
 import { type Run, runsOf } from "./runs.ts";
 import { StoreTime } from "./store-time.ts";
@@ -31,10 +31,11 @@ export interface Evidence {
 
 export function evidenceOf(record: RunRecord): Evidence {
   const history = [...record.history].sort((one, other) => one.atMs - other.atMs);
-  const changes = changesOf(record.audit);
-  const lost = changesOf(record.lost ?? []);
-  const calls = callsOf(history);
   const faults = faultsOf({ history, endedAtMs: record.endedAtMs });
+  const stepsMs = stepsOf(faults, record.store);
+  const changes = changesOf(record.audit, stepsMs);
+  const lost = changesOf(record.lost ?? [], stepsMs);
+  const calls = callsOf(history);
   const lives = livesOf(history, faults);
   const finals = new Map<string, JobRecord>();
   for (const { job, after } of changes) {
@@ -60,8 +61,14 @@ export function evidenceOf(record: RunRecord): Evidence {
     faults,
     lives,
     runs: runsOf(history, lives),
-    time: StoreTime.of(record.wallAheadMs ?? wallAheadMs(history), record.store, calls, faults, rowMs),
+    time: StoreTime.of(knownOf(record, history), calls, faults, rowMs),
   };
+}
+
+function knownOf(record: RunRecord, history: readonly HistoryEvent[]): Parameters<typeof StoreTime.of>[0] {
+  const { store, endedAtMs: toMs } = record;
+  const ahead = record.wallAheadMs ?? wallAheadMs(history);
+  return { wallAheadMs: ahead, store, fromMs: history[0]?.atMs ?? 0, toMs };
 }
 
 /** From a note in which somebody has read both clocks. */

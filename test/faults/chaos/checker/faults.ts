@@ -11,7 +11,7 @@ export type FaultKind =
   | "store" // it was paused, crashed, cut off, or slow
   | "failover"
   | "stop"
-  | "other";
+  | "other"; // also what cuts off from all but the store;
 
 export interface Fault {
   readonly name: string;
@@ -29,6 +29,7 @@ const KINDS: readonly (readonly [prefix: RegExp, kind: FaultKind])[] = [
   [/^(freeze|pause|stop itself)/, "freeze"],
   [/^(kill|terminate)/, "kill"],
   [/^block/, "block"],
+  [/^partition from the (destination|listener)/, "other"],
   [/^(partition|cut|hold|reset|replies|requests|link|slow|listener)/, "partition"],
   [/^clock/, "clock"],
   [/^(failover|promot)/, "failover"],
@@ -69,6 +70,19 @@ function isSame(one: HistoryEvent, other: HistoryEvent): boolean {
   return one.target === other.target;
 }
 
+/** A file has no clock: there each process's own is the store's (T1). */
+export function isOfStoresClock({ kind, target }: Fault, store: string): boolean {
+  return kind === "clock" && (store.startsWith("sqlite") || !/^(worker|client|dest)/.test(target ?? ""));
+}
+
+/** By how much the store's clock was set back, each setting once, ms: when what was ahead is set right, or what is right is set off. */
+export function stepsOf(faults: readonly Fault[], store: string): number[] {
+  const offsets = faults
+    .filter((fault) => isOfStoresClock(fault, store))
+    .map(({ detail }) => Number(detail["offsetMs"]));
+  return [...new Set(offsets.map(Math.abs))];
+}
+
 /** Whether a fault befalls this process, or everybody. */
 export function strikes({ kind, target }: Fault, process: string): boolean {
   if (target === undefined || target === process || target === "all") return true;
@@ -78,6 +92,15 @@ export function strikes({ kind, target }: Fault, process: string): boolean {
 /** Faults that stop the process itself between two of its instructions. */
 export function standsStill({ kind, target }: Fault, process: string): boolean {
   return (kind === "freeze" || kind === "block" || kind === "kill") && target === process;
+}
+
+/** The system waits so long before it says again what was lost at the first attempt to connect, ms. */
+const SAID_AGAIN_MS = 1_000;
+
+/** A cut is felt for longer than it lasts: what was lost is said again after ever longer waits, each as long as all before. */
+export function felt(fault: Fault): Fault {
+  if (fault.kind !== "partition") return fault;
+  return { ...fault, toMs: fault.toMs + Math.max(SAID_AGAIN_MS, fault.toMs - fault.fromMs) };
 }
 
 export function overlaps(fault: Pick<Fault, "fromMs" | "toMs">, fromMs: number, toMs: number): boolean {

@@ -11,6 +11,7 @@ export function transitionOf(
   before: JobRecord | undefined,
   after: JobRecord | undefined,
   entry: Pick<AuditEntry, "was" | "is" | "storeMs" | "epoch" | "deletedGeneration">,
+  stepsMs: readonly number[] = [],
 ): Transition {
   const operation = operationOf(before, after, entry);
   const fence = fenceOf(operation, before, after);
@@ -18,7 +19,7 @@ export function transitionOf(
     operation,
     before,
     after,
-    nowMs: nowOf(operation, after, entry.storeMs),
+    nowMs: nowOf(operation, after, entry.storeMs, stepsMs),
     floor: { epoch: entry.epoch, deletedGeneration: (entry.deletedGeneration ?? 0) as Generation },
     ...(fence === undefined ? {} : { fence }),
     ...(before?.resource == null ? {} : { lease: leaseOf(before) }),
@@ -121,14 +122,24 @@ function leaseOf(job: JobRecord): NamedLease | undefined {
 /** SQLite makes whole ms of a fraction by cutting off, the stores by rounding. */
 const ROUNDING_MS = 1;
 
+/** A clock that is set back between statement and trigger shows by a row that is ahead by just that, less what the two took. */
+const BETWEEN_MS = 2_000;
+
 /**
  * The time that the statement went by. The trigger reads the clock after the statement did, so the row's own time is
  * nearer; but a time that lies ahead of the trigger's is not the store's.
  */
-function nowOf(operation: Operation, after: JobRecord | undefined, storeMs: number): number {
+function nowOf(
+  operation: Operation,
+  after: JobRecord | undefined,
+  storeMs: number,
+  stepsMs: readonly number[],
+): number {
   if (operation === "promote") return storeMs + ROUNDING_MS;
   const rowMs = rowTimeOf(operation, after) ?? storeMs;
-  return rowMs <= storeMs + ROUNDING_MS ? rowMs : storeMs;
+  const aheadMs = rowMs - storeMs;
+  const wasSetBack = stepsMs.some((ms) => aheadMs <= ms + ROUNDING_MS && aheadMs > ms - BETWEEN_MS);
+  return aheadMs <= ROUNDING_MS || wasSetBack ? rowMs : storeMs;
 }
 
 function rowTimeOf(operation: Operation, after: JobRecord | undefined): number | null | undefined {

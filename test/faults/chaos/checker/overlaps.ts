@@ -5,9 +5,9 @@
 
 import type { Delays } from "./delays.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
-import { type Fault, overlaps as overlapsFault, standsStill, strikes } from "./faults.ts";
+import { type Fault, felt, overlaps as overlapsFault, standsStill, strikes } from "./faults.ts";
 import type { Run } from "./runs.ts";
-import type { Trust } from "./trust.ts";
+import type { Grant, Trust } from "./trust.ts";
 import type { Broken } from "./verdict.ts";
 
 /** How long a process may take to notice that it goes on, and its handler to return. */
@@ -66,11 +66,13 @@ function unexplained(
     older.beganMs,
     ...grants.map(({ askedMs }) => askedMs).filter((ms) => ms <= fromMs),
   );
-  const causes = evidence.faults.filter(
-    (fault) => overlapsFault(fault, heldMs, fromMs) && isCause(evidence, fault, older),
-  );
+  const causes = evidence.faults
+    .map(felt)
+    .filter((fault) => overlapsFault(fault, heldMs, fromMs) && isCause(evidence, fault, older));
   const measuredMs = delays.measuredMs(older.process, heldMs, toMs, "any");
-  const taken = takenFrom(evidence, older);
+  // What a clock that was set forth has taken, its owner hears of as of a revoke: with its next renewal.
+  const byClock = causes.some(({ kind }) => kind === "clock") && trustsNoLonger(grants, evidence, toMs);
+  const taken = byClock || takenFrom(evidence, older);
   if (causes.length === 0 && !taken && measuredMs < evidence.record.marginMs)
     return "nothing had befallen the older one";
   // From the moment its signal has fired it knows, and its handler is on its way out.
@@ -82,8 +84,16 @@ function unexplained(
   return `the older one went on for ${(toMs - goesOnMs).toFixed(1)} ms after its fault, and was not told`;
 }
 
+/** Nothing goes on for longer than its owner could trust what it was granted last. */
+function trustsNoLonger(grants: readonly Grant[], { record }: Evidence, toMs: number): boolean {
+  const untilMs = Math.max(0, ...grants.map((grant) => grant.untilMs));
+  return toMs <= untilMs + record.marginMs;
+}
+
 function isCause(evidence: Evidence, fault: Fault, { process, incarnation }: Run): boolean {
   if (fault.kind === "other") return false;
+  // There one worker's clock is the store's while it claims.
+  if (fault.kind === "clock" && evidence.record.store.startsWith("sqlite")) return true;
   if (strikes(fault, process)) return true;
   // A file has one writer: who stands still in its transaction holds up everybody, which shows in calls without an answer.
   if (!evidence.record.store.startsWith("sqlite") || !standsStill(fault, fault.target ?? "")) return false;

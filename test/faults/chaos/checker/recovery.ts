@@ -1,19 +1,23 @@
 /** I16: a lapsed lease is taken over soon, when somebody is there who has room for it. */
 
+import type { Owner } from "../../../../src/protocol/identity.ts";
 import type { Call } from "./calls.ts";
 import type { Delays } from "./delays.ts";
 import type { Evidence } from "./evidence.ts";
-import { overlaps } from "./faults.ts";
+import { type Fault, felt, overlaps } from "./faults.ts";
 import type { Broken, Judgement } from "./verdict.ts";
 
 const REPLY_MS = 250;
 /** Fewer say nothing about their 99th part. */
 const FEWEST = 10;
 
-/** It took lapsed jobs as well, and would have taken one more. */
+/** It was answered, took lapsed jobs as well, and would have taken one more. */
 function hadRoomLeft({ invoke, replies }: Call): boolean {
   const { limit = Number.POSITIVE_INFINITY, takeover } = invoke.detail ?? {};
-  return takeover !== false && replies.filter(({ job }) => job !== undefined).length < Number(limit);
+  const isAnswered = replies.every(({ kind }) => kind === "ok");
+  return (
+    isAnswered && takeover !== false && replies.filter(({ job }) => job !== undefined).length < Number(limit)
+  );
 }
 
 export function recovery(evidence: Evidence, delays: Delays): Judgement {
@@ -22,19 +26,32 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
   const asked = (callsByOp.get("claim") ?? []).filter(hadRoomLeft).map(({ invoke }) => invoke);
   const isBusy = faults.filter(
     ({ kind, detail }) =>
-      kind === "store" ||
-      kind === "failover" ||
-      kind === "partition" ||
-      detail["point"] === "in-store-transaction",
+      kind === "store" || kind === "failover" || detail["point"] === "in-store-transaction",
   );
+  const outOfTouch = faults.filter(({ kind }) => kind === "partition" || kind === "freeze").map(felt);
+  /** Whoever is cut off or stopped in the midst of a transaction keeps the locks of its rows until the server has noticed. */
+  const mayHoldIt = ({ target, fromMs, toMs }: Fault, owner: Owner | null): boolean =>
+    (callsByOp.get("settle") ?? []).some(
+      ({ invoke, replies }) =>
+        invoke.process === target &&
+        invoke.owner === owner &&
+        invoke.atMs <= toMs &&
+        (replies[0]?.atMs ?? Number.POSITIVE_INFINITY) >= fromMs,
+    );
   const waits: { readonly afterMs: number; readonly broken: Broken }[] = [];
   for (const { operation, before, nowMs, job, seq } of changes) {
     if (operation !== "claim" || before?.leaseUntilMs == null) continue;
     const afterMs = nowMs - before.leaseUntilMs;
     const lapsedMs = time.monotonicMs(before.leaseUntilMs);
     if (lapsedMs === undefined) continue;
-    const isHeldUp = isBusy.some((fault) => overlaps(fault, lapsedMs, lapsedMs + boundMs));
-    if (isHeldUp) continue;
+    const isHeldUp =
+      isBusy.some((fault) => overlaps(fault, lapsedMs, lapsedMs + boundMs)) ||
+      outOfTouch.some(
+        (fault) => overlaps(fault, lapsedMs, lapsedMs + boundMs) && mayHoldIt(fault, before.owner),
+      );
+    // Set forth it makes leases lapse that were renewed just now, set back it makes them begin in the future.
+    const wasSet = time.wasOff(lapsedMs - 2 * record.leaseMs, lapsedMs + 2 * boundMs);
+    if (isHeldUp || wasSet) continue;
     // Who gets fewer than it asks for has a place left (W1). Without anybody who asks so in time, and goes on, nobody had.
     const free = asked.filter(
       ({ process, atMs }) =>

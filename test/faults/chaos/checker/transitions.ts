@@ -24,13 +24,15 @@ interface Story {
 /**
  * PostgreSQL tells an end in two entries (a row leaves, a row of history arrives, in either order), SQLite in one: both
  * become one change.
+ *
+ * @param stepsMs by how much clocks were set back meanwhile
  */
-export function changesOf(audit: readonly AuditEntry[]): Change[] {
+export function changesOf(audit: readonly AuditEntry[], stepsMs: readonly number[] = []): Change[] {
   const stories = new Map<string, Story>();
   const changes: Change[] = [];
   const push = (before: JobRecord | undefined, after: JobRecord | undefined, entry: AuditEntry): void => {
     const { seq, job, storeMs } = entry;
-    changes.push({ ...transitionOf(before, after, entry), seq, job, storeMs });
+    changes.push({ ...transitionOf(before, after, entry, stepsMs), seq, job, storeMs });
   };
   const flush = (story: Story): void => {
     if (story.leaving === undefined) return;

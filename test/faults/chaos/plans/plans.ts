@@ -1,5 +1,6 @@
 import type { Plan } from "../plan.ts";
 import { asyncPlan, syncPlan } from "./failover.ts";
+import { partitionPlan } from "./partition.ts";
 import { poolerPlan, postgresPlan } from "./postgres.ts";
 import { sqlitePlan } from "./sqlite.ts";
 
@@ -10,4 +11,5 @@ export const PLANS: readonly Plan[] = [
   poolerPlan,
   asyncPlan,
   syncPlan,
+  partitionPlan,
 ];

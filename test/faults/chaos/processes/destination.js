@@ -7,7 +7,7 @@ import { decisionRow, EFFECTS, INSERT_DECISION, TABLES } from "./decisions.js";
 import { ABOUT_HEADER } from "./effects.js";
 import { monotonicMs } from "./history-file.js";
 
-const [, , path = ""] = process.argv;
+const [, , path = "", ...hosts] = process.argv;
 const database = await openDatabase(path);
 database.exec("pragma journal_mode = wal; pragma synchronous = normal;");
 database.exec(TABLES.sqlite);
@@ -65,10 +65,15 @@ async function answer(request) {
   return new Response(body, response);
 }
 
-const server = createServer(nodeHandler(answer, { onError: (error) => console.error(error) }));
-server.listen(0, "127.0.0.1", () => {
+const handle = nodeHandler(answer, { onError: (error) => console.error(error) });
+/** At each address the same port, so that this one service has one name. */
+let port = 0;
+for (const host of hosts) {
+  const server = createServer(handle);
+  await new Promise((resolve) => server.listen(port, host, () => resolve(undefined)));
   const address = server.address();
-  process.send?.({ what: "listening", detail: typeof address === "object" ? address?.port : 0 });
-});
+  if (typeof address === "object") port = address?.port ?? 0;
+}
+process.send?.({ what: "listening", detail: port });
 // The controller is gone.
 process.on("disconnect", () => process.exit());

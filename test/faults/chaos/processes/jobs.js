@@ -40,7 +40,9 @@ export function chaosJobs(leaseMs, run) {
       name: "together",
       run: async (/** @type {Context} */ context) => {
         await run(context);
-        await context.job.complete((tx) => tx.query("select 1 as one"));
+        await context.job.complete(async (tx) => {
+          await tx.query("select 1 as one");
+        });
       },
     }),
   };

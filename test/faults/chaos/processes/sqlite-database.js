@@ -3,6 +3,7 @@
 import { StaleTokenError, sqliteGuard } from "leasehold/destinations/sqlite";
 import { openDatabase } from "leasehold/sqlite";
 import { decisionRow, INSERT_DECISION } from "./decisions.js";
+import { monotonicMs } from "./history-file.js";
 
 /** How long a transaction of the harness waits for the file's write lock, ms. */
 const WAIT_MS = 1_500;
@@ -21,13 +22,13 @@ export async function sqliteDatabase(path, world) {
 
   /** @param {() => unknown} work synchronous, so that nobody else finds the handle in its transaction */
   async function transaction(work) {
-    const untilMs = Date.now() + WAIT_MS;
+    const untilMs = monotonicMs() + WAIT_MS;
     for (;;) {
       try {
         mine.exec("begin immediate");
         break;
       } catch (error) {
-        if (Date.now() > untilMs) throw error;
+        if (monotonicMs() > untilMs) throw error;
         await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       }
     }
