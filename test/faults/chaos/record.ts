@@ -41,7 +41,7 @@ export interface HistoryEvent {
   readonly target?: string;
   /**
    * Whatever else helps who reads it: error, reason, durations in ms. What is judged: of "loop delay" `ms` and `thread`; of "exit" see
-   * `ExitDetail`; of a call `parameters`, the values that were sent to the store; of a claim's answer
+   * `ExitDetail`; of "statement" `parameters`, what of the values that were sent to the store could be a time; of a claim's answer
    * `jobGeneration`, where the token is of a resource's line; of any note `wallMs`, the machine's clock; of the nemesis `offsetMs` (clock), `aimed`,
    * and of a failover `mode` ("async" or "sync"), `lostAfterMs` (monotonic: what was acknowledged before is on the standby)
    * and `waitsCancelled`.

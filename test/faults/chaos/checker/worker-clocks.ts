@@ -8,41 +8,25 @@ import type { Broken, Judgement } from "./verdict.ts";
 const NEAR_MS = 20_000;
 
 export function noWorkerClock(evidence: Evidence): Judgement {
-  const { calls, faults, time } = evidence;
+  const { notes, faults, time } = evidence;
+  if (evidence.record.store.startsWith("sqlite"))
+    return { notJudged: "a file's clock is that of the worker" };
+  if (!notes.has("statements watched")) return { notJudged: "nobody watched the statements" };
   const clocks = faults.filter(
     ({ kind, detail }) => kind === "clock" && Math.abs(Number(detail["offsetMs"] ?? 0)) > 3 * NEAR_MS,
   );
-  const told = calls.filter(({ invoke }) => Array.isArray(invoke.detail?.["parameters"]));
-  if (told.length === 0) return { notJudged: "the record has no statements' parameters" };
   if (clocks.length === 0) return { notJudged: "no worker's clock was set off" };
-  if (evidence.record.store.startsWith("sqlite"))
-    return { notJudged: "a file's clock is that of the worker" };
   const broken: Broken[] = [];
-  for (const { op, invoke } of told) {
-    const clock = clocks.find(
-      (fault) => strikes(fault, invoke.process) && overlaps(fault, invoke.atMs, invoke.atMs),
-    );
-    const wallMs = time.storeMs(invoke.atMs);
+  for (const { process, atMs, detail } of notes.get("statement") ?? []) {
+    const clock = clocks.find((fault) => strikes(fault, process) && overlaps(fault, atMs, atMs));
+    const wallMs = time.storeMs(atMs);
     if (clock === undefined || wallMs === undefined) continue;
     const fakedMs = wallMs + Number(clock.detail["offsetMs"]);
-    const shown = numbersIn(invoke.detail?.["parameters"]).find(
+    const shown = (detail?.["parameters"] as readonly number[] | undefined)?.find(
       (value) => Math.abs(value - fakedMs) < NEAR_MS,
     );
     if (shown === undefined) continue;
-    const where = { atMs: invoke.atMs, ...(invoke.job === undefined ? {} : { job: invoke.job }) };
-    broken.push({
-      what: `I22: ${invoke.process} sent ${shown} with ${op}, which is its own clock's time`,
-      ...where,
-    });
+    broken.push({ what: `I22: ${process} sent ${shown}, which is its own clock's time`, atMs });
   }
   return { broken };
-}
-
-function numbersIn(value: unknown): number[] {
-  if (Array.isArray(value)) return value.flatMap(numbersIn);
-  if (typeof value === "number") return [value];
-  if (value instanceof Date) return [value.getTime()];
-  if (typeof value !== "string")
-    return typeof value === "object" && value !== null ? numbersIn(Object.values(value)) : [];
-  return (value.match(/\b\d{13}\b/g) ?? []).map(Number);
 }

@@ -17,13 +17,15 @@ const FIRST_REQUEST = 1_000_000;
  *   readonly name: string,
  *   readonly incarnation: number,
  *   readonly faults: SharedArrayBuffer,
+ *   readonly isWatched: boolean,
  * }} RecordedRenewal
  */
 
 /** @param {RecordedRenewal} recorded */
-export async function openRenewal({ module, options, folder, name, incarnation, faults: buffer }) {
+export async function openRenewal({ module, options, folder, name, incarnation, faults: buffer, isWatched }) {
   const history = new HistoryFile(folder, name, incarnation, FIRST_REQUEST);
   tellLoopDelays(history, "renewer");
+  if (isWatched) (await import("./statements.js")).watchStatements(history);
   const faults = new Faults(history, name, buffer);
   const { openRenewal: open } = await import(module);
   const store = await open(options);

@@ -8,6 +8,7 @@ import { Faults } from "./faults.js";
 import { HistoryFile } from "./history-file.js";
 import { chaosJobs, handler } from "./jobs.js";
 import { tellLoopDelays } from "./loop-delay.js";
+import { handlesLeft, openHandles } from "./open-handles.js";
 import { recordedStore } from "./recorded-store.js";
 import { Runs } from "./runs.js";
 
@@ -40,12 +41,16 @@ process.on("uncaughtException", (error, origin) => {
   history.note("unhandled", { detail: { origin, error: String(error), stack: error?.stack } });
   process.exit(1);
 });
-process.on("exit", (code) => history.note("exit", { detail: { code } }));
+/** What it tells of itself at its end; what was left open only where no handler still ran. @type {import("../record.ts").ExitDetail} */
+let atEnd = {};
+process.on("exit", (code) => history.note("exit", { detail: { code, ...atEnd } }));
 process.on("message", (/** @type {any} */ order) =>
   "disarm" in order ? faults.disarm(order.disarm) : faults.arm(order),
 );
 // The controller is gone.
 process.on("disconnect", () => process.exit());
+const handlesAtStart = openHandles();
+let isStuck = false;
 
 /** That of the real build, which to the compiler is another one than the sources'. @type {unknown} */
 const built = systemWorld();
@@ -97,7 +102,10 @@ for (const event of /** @type {const} */ (["completed", "retrying", "failed", "c
 }
 worker.on("aborted", ({ job, reason }) => history.note("aborted", { ...about(job), detail: { reason } }));
 worker.on("lost", ({ job, refusal }) => over("lost", job, { detail: { refusal } }));
-worker.on("stuck", ({ job, reason }) => history.note("stuck", { ...about(job), detail: { reason } }));
+worker.on("stuck", ({ job, reason }) => {
+  isStuck = true;
+  history.note("stuck", { ...about(job), detail: { reason } });
+});
 worker.on("healed", ({ job, mark }) => history.note("healed", { ...about(job), detail: { mark } }));
 worker.on("scheduled", ({ schedule, slotMs, answer }) =>
   history.note("scheduled", { job: answer.jobId, detail: { schedule, slotMs, outcome: answer.outcome } }),
@@ -110,6 +118,7 @@ tellLoopDelays(history, "main");
 async function stop() {
   await leasehold.close();
   await database.close();
+  if (!isStuck) atEnd = { handlesAtStart, handles: await handlesLeft() };
   history.note("stopped");
   process.disconnect?.();
 }
@@ -144,6 +153,8 @@ async function open(address) {
     return { store, database: await sqliteDatabase(path, world) };
   }
   const { url: connectionString, listen } = address;
+  const { watchStatements } = await import("./statements.js");
+  watchStatements(history);
   const { postgres } = await import("leasehold/postgres");
   const { postgresDatabase } = await import("./postgres-database.js");
   const store = postgres({ connectionString, ...(listen && { listen }), sweepMs, world });
@@ -161,6 +172,7 @@ function recordedRenewals() {
     name,
     incarnation,
     faults: faults.buffer,
+    isWatched: orders.store.kind === "postgres",
   };
   return { renewalThread: { module: new URL("./renewal.js", import.meta.url), options } };
 }

@@ -61,8 +61,9 @@ export const PROCESSES: readonly Corruption[] = [
     breaks: "I22",
     what: "a worker's time among the parameters",
     falsify: (record) => {
-      const sent = event(record, "claim", "invoke", ({ detail }) => detail !== undefined);
-      sent.detail = { parameters: [["chaos"], String(Math.round(WALL_AHEAD_MS + sent.atMs + 3_600_000))] };
+      const watched = event(record, "statements watched", "note");
+      watched.op = "statement";
+      watched.detail = { parameters: [1, Math.round(WALL_AHEAD_MS + watched.atMs + 3_600_000)] };
     },
   },
 ];
