@@ -17,6 +17,8 @@ const CANCEL_EVERY_MS = 60;
 const HANGS = [1, 3] as const;
 const ZOMBIE_WORKS = [0.5, 3] as const;
 const AWAITED = 4;
+/** Between two: for what befalls workers, which have to be at work for it. */
+const AT_PEACE = [4, 10] as const;
 
 const isGrant = ({ kind, op, job }: HistoryEvent): boolean =>
   kind === "ok" && op === "claim" && job !== undefined;
@@ -52,6 +54,7 @@ export function failover(replicas: Replicas): Nemesis {
         promotions: isTwice ? 2 : 1,
       });
       if (!controller.healing.aborted) await pairUp(controller, replicas);
+      await controller.lasts(chance.between(...AT_PEACE) * controller.leaseMs);
       return true;
     },
   };

@@ -10,7 +10,7 @@ const VERSION = 15;
 
 /** For the time that a failover takes nobody works: of what befalls workers less is seen than elsewhere. */
 const FLOORS = {
-  "stale effects refused": 5,
+  "stale effects refused": 1,
   "late completions refused": 1,
   "freezes longer than a lease during a run": 5,
   "kills during a run": 2,
