@@ -41,6 +41,8 @@ export class Channel {
   #retryMs = FIRST_RETRY_MS;
   #closed = false;
   #test: string | undefined;
+  /** The last that was sent for certain. */
+  #notified: string | undefined;
 
   constructor(options: ChannelOptions) {
     this.#options = options;
@@ -70,14 +72,36 @@ export class Channel {
     connection.on("end", () => this.#lost(connection));
     connection.on("notification", ({ payload }) => this.#heard(payload ?? ""));
     await connection.connect();
+    // Until it listens nothing else would notice that it is cut off.
+    this.#after(PROBE_EVERY_MS, () => this.#lost(connection));
     // Not even tried there: LISTEN would stay with a connection that the pooler lends to others.
     if (await this.#isShared(connection)) return this.#giveUp();
     await connection.query({ text: `listen ${this.#options.name}` });
     if (this.#closed) return this.#drop();
     this.#options.onWake(undefined);
-    this.#test = `?${Math.floor(this.#options.world.random.next() * 1e9)}`;
-    this.#after(SELF_TEST_MS, () => this.#giveUp());
-    await this.#options.notify(this.#test);
+    const test = `?${Math.floor(this.#options.world.random.next() * 1e9)}`;
+    this.#test = test;
+    this.#after(SELF_TEST_MS, () => this.#missed(connection, test));
+    await this.#options.notify(test);
+    this.#notified = test;
+  }
+
+  /**
+   * Our own notification has not come. Whether it never will, the connection itself tells: the server sends what it has
+   * for it before it answers. Without an answer it is the network that is silent, and another connection is tried.
+   */
+  #missed(connection: PgConnection, test: string): void {
+    if (this.#notified !== test) {
+      this.#lost(connection);
+      return;
+    }
+    this.#after(SELF_TEST_MS, () => this.#lost(connection));
+    connection.query({ text: "select 1" }).then(
+      () => {
+        if (this.#test === test) this.#giveUp();
+      },
+      () => this.#lost(connection),
+    );
   }
 
   /**
