@@ -5,6 +5,7 @@ import { seed } from "../../support/seed.ts";
 import { judge } from "./checker/judge.ts";
 import { exitCodeOf } from "./checker/verdict.ts";
 import type { Plan } from "./plan.ts";
+import { partitionPlan } from "./plans/partition.ts";
 import { postgresPlan } from "./plans/postgres.ts";
 import { sqlitePlan } from "./plans/sqlite.ts";
 import { reportOf } from "./report.ts";
@@ -14,13 +15,14 @@ import { chaosRun, forget } from "./run.ts";
 const RUNS: readonly { readonly plan: Plan; readonly seconds: number }[] = [
   { plan: sqlitePlan, seconds: 20 },
   { plan: postgresPlan(seed % 2 === 0 ? 15 : 18), seconds: 30 },
+  { plan: partitionPlan, seconds: 30 },
 ];
 
 const LONGEST_MS = 240_000;
 
 for (const { plan, seconds } of RUNS) {
   optional(`chaos ${plan.name}`, missingProc ?? plan.missing?.(), () => {
-    it("keeps every invariant while workers are paused, killed, blocked and replaced", {
+    it("keeps every invariant while workers are paused, killed, blocked, replaced and cut off, and clocks set off", {
       timeout: LONGEST_MS,
     }, async (context) => {
       const run = await chaosRun({ plan, seed, seconds });

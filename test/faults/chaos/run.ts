@@ -118,7 +118,7 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
     healedAtMs,
     endedAtMs: monotonicMs(),
     nemeses: nemeses.map(({ nemesis: { name } }) => name),
-    skipped: plan.skipped ?? [],
+    skipped: [...(plan.skipped ?? []), ...(ground.skipped ?? [])],
     ...(plan.floors && { floors: plan.floors }),
     wallAheadMs: Date.now() - monotonicMs(),
     schedules,
@@ -140,6 +140,10 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
   const schedule = await workload.endSchedule();
   while ((await workload.unfinished()) > 0 && monotonicMs() - healedAtMs < END_WITHIN_MS)
     await sleep(LOOK_EVERY_MS);
+  // For so long nothing may be stuck, and less would not be judged.
+  await sleep(
+    Math.max(0, healedAtMs + 2 * settings.leaseMs + settings.pollMs + MAX_BACKOFF_MS - monotonicMs()),
+  );
   nemesis.note("all ended", { detail: { unfinished: await workload.unfinished() } });
   await crew.stop();
   return record(healedAtMs, [schedule]);

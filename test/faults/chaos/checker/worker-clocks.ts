@@ -22,9 +22,10 @@ export function noWorkerClock(evidence: Evidence): Judgement {
     const clock = clocks.find(
       (fault) => strikes(fault, invoke.process) && overlaps(fault, invoke.atMs, invoke.atMs),
     );
-    const wallMs = time.storeMs(invoke.atMs);
-    if (clock === undefined || wallMs === undefined) continue;
-    const fakedMs = wallMs + Number(clock.detail["offsetMs"]);
+    // Where the store's clock shows the same, or has just done so, nobody can tell whose time it is.
+    const isAlike = time.wasOff(invoke.atMs - NEAR_MS, invoke.atMs);
+    if (clock === undefined || time.aheadMs === undefined || isAlike) continue;
+    const fakedMs = time.aheadMs + invoke.atMs + Number(clock.detail["offsetMs"]);
     const shown = numbersIn(invoke.detail?.["parameters"]).find(
       (value) => Math.abs(value - fakedMs) < NEAR_MS,
     );

@@ -3,7 +3,7 @@ import { Clocks, missingFaketime } from "../../../support/faketime.ts";
 import { type OwnServer, ownServer } from "../../../support/own-server.ts";
 import type { PostgresVersion } from "../../../support/postgres-server.ts";
 import type { Ground, MakeGround } from "../ground.ts";
-import { bothClocks, storesClock, workersClock } from "../nemeses/clock.ts";
+import { bothClocks, homeWithClock, storesClock, workersClock } from "../nemeses/clock.ts";
 import { slowLink } from "../nemeses/slow-link.ts";
 import { SELECT_DECISIONS, TABLES } from "../processes/decisions.js";
 import type { AuditEntry, DestinationEntry } from "../record.ts";
@@ -29,13 +29,14 @@ export function postgresGround(version: PostgresVersion): MakeGround {
       storeOf: (worker) => ({ kind: "postgres", url: withPort(server.url, links.ports[worker]) }),
       // Who cannot reach the store may yet reach the destination.
       databaseUrl: server.url,
-      ...(clocks && { homeOf: (worker: number) => ({ env: clocks.env(`worker ${worker + 1}`) }) }),
+      ...(clocks && { homeOf: (worker: number) => homeWithClock(clocks, worker) }),
       nemeses: [
         { nemesis: slowLink(links), weight: 8 },
         ...(clocks === undefined
           ? []
           : [workersClock, storesClock, bothClocks].map((make) => ({ nemesis: make(clocks), weight: 3 }))),
       ],
+      skipped: missingFaketime === undefined ? [] : [`clock: ${missingFaketime}`],
       close: async () => {
         await links.close();
         clocks?.remove();

