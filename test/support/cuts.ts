@@ -21,6 +21,7 @@ const run = promisify(execFile);
 /** Undefined when networks can be cut, else why not: a tool is missing, or the machine forbids it. */
 export function missingCuts(): string | Forbidden | undefined {
   const missing = missingCommand("iptables") ?? missingNetworks();
+  if (missing instanceof Forbidden) return new Forbidden(`no CAP_NET_ADMIN: ${missing.why}`);
   if (missing !== undefined) return missing;
   // In a network of its own, which is gone when the command has ended.
   const probe = ["--net", "iptables", "-w", "-A", "INPUT", "-p", "tcp", "--dport", "1", "-j", "DROP"];

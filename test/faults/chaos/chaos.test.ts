@@ -6,6 +6,7 @@ import { judge } from "./checker/judge.ts";
 import { exitCodeOf } from "./checker/verdict.ts";
 import type { Plan } from "./plan.ts";
 import { asyncPlan, syncPlan } from "./plans/failover.ts";
+import { partitionPlan } from "./plans/partition.ts";
 import { poolerPlan, postgresPlan } from "./plans/postgres.ts";
 import { sqlitePlan } from "./plans/sqlite.ts";
 import { reportOf } from "./report.ts";
@@ -18,13 +19,14 @@ const RUNS: readonly { readonly plan: Plan; readonly seconds: number }[] = [
   { plan: SERVERS[seed % SERVERS.length] as Plan, seconds: 30 },
   { plan: asyncPlan, seconds: 25 },
   { plan: syncPlan, seconds: 25 },
+  { plan: partitionPlan, seconds: 30 },
 ];
 
 const LONGEST_MS = 240_000;
 
 for (const { plan, seconds } of RUNS) {
   optional(`chaos ${plan.name}`, missingProc ?? plan.missing?.(), () => {
-    it("keeps every invariant while workers are paused, killed and replaced, and servers fail", {
+    it("keeps every invariant while workers, servers, networks and clocks fail", {
       timeout: LONGEST_MS,
     }, async (context) => {
       const run = await chaosRun({ plan, seed, seconds });

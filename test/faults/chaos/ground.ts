@@ -37,6 +37,8 @@ export interface Ground {
   lost?(): readonly AuditEntry[];
   /** What befalls this ground. */
   readonly nemeses?: readonly Weighted[];
+  /** What of it cannot be had on this machine, and why; that has not run, and so has not passed. */
+  readonly skipped?: readonly string[];
   close(): Promise<void>;
 }
 

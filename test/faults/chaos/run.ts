@@ -119,7 +119,7 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
     healedAtMs,
     endedAtMs: monotonicMs(),
     nemeses: nemeses.map(({ nemesis: { name } }) => name),
-    skipped: plan.skipped ?? [],
+    skipped: [...(plan.skipped ?? []), ...(ground.skipped ?? [])],
     ...(plan.floors && { floors: plan.floors }),
     ...(ground.lost && { lost: ground.lost() }),
     wallAheadMs: Date.now() - monotonicMs(),
@@ -145,6 +145,10 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
     monotonicMs() - healedAtMs < END_WITHIN_LEASES * settings.leaseMs
   )
     await sleep(LOOK_EVERY_MS);
+  // For so long nothing may be stuck, and less would not be judged.
+  await sleep(
+    Math.max(0, healedAtMs + 2 * settings.leaseMs + settings.pollMs + MAX_BACKOFF_MS - monotonicMs()),
+  );
   nemesis.note("all ended", { detail: { unfinished: await workload.unfinished() } });
   await crew.stop();
   return record(healedAtMs, [schedule]);

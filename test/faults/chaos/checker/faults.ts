@@ -25,6 +25,8 @@ export interface Fault {
 
 /** By the beginning of a fault's name, the longer ones first where one begins another. */
 const KINDS: readonly (readonly [prefix: RegExp, kind: FaultKind])[] = [
+  [/^writer frozen/, "freeze"],
+  [/^writer killed/, "kill"],
   [/^(store|backend|postmaster|writer|disk|pooler)/, "store"],
   [/^(freeze|pause|stop itself)/, "freeze"],
   [/^(kill|terminate)/, "kill"],

@@ -19,9 +19,10 @@ export function noWorkerClock(evidence: Evidence): Judgement {
   const broken: Broken[] = [];
   for (const { process, atMs, detail } of notes.get("statement") ?? []) {
     const clock = clocks.find((fault) => strikes(fault, process) && overlaps(fault, atMs, atMs));
-    const wallMs = time.storeMs(atMs);
-    if (clock === undefined || wallMs === undefined) continue;
-    const fakedMs = wallMs + Number(clock.detail["offsetMs"]);
+    // Where the store's clock shows the same, or has just done so, nobody can tell whose time it is.
+    const isAlike = time.wasOff(atMs - NEAR_MS, atMs);
+    if (clock === undefined || time.aheadMs === undefined || isAlike) continue;
+    const fakedMs = time.aheadMs + atMs + Number(clock.detail["offsetMs"]);
     const shown = (detail?.["parameters"] as readonly number[] | undefined)?.find(
       (value) => Math.abs(value - fakedMs) < NEAR_MS,
     );

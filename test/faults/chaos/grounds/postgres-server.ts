@@ -4,7 +4,7 @@ import type { OwnServer } from "../../../support/own-server.ts";
 import { ownPooler } from "../../../support/pgbouncer.ts";
 import type { PostgresVersion } from "../../../support/postgres-server.ts";
 import type { Ground, MakeGround } from "../ground.ts";
-import { bothClocks, storesClock, workersClock } from "../nemeses/clock.ts";
+import { bothClocks, homeWithClock, storesClock, workersClock } from "../nemeses/clock.ts";
 import { slowLink } from "../nemeses/slow-link.ts";
 import { storeCrash } from "../nemeses/store-crash.ts";
 import { storePause } from "../nemeses/store-pause.ts";
@@ -26,12 +26,13 @@ export function postgresGround(version: PostgresVersion): MakeGround {
       storeOf: (worker) => ({ kind: "postgres", url: withPort(server.url, links.ports[worker]) }),
       // Who cannot reach the store may yet reach the destination.
       databaseUrl: server.url,
-      ...(clocks && { homeOf: (worker: number) => ({ env: clocks.env(`worker ${worker + 1}`) }) }),
+      ...(clocks && { homeOf: (worker: number) => homeWithClock(clocks, worker) }),
       nemeses: [
         ...serverFaults(server),
         { nemesis: slowLink(links), weight: 8 },
         ...clockFaults.map((make) => ({ nemesis: make(clocks as Clocks), weight: 3 })),
       ],
+      skipped: missingFaketime === undefined ? [] : [`clock: ${missingFaketime}`],
       close: async () => {
         await links.close();
         clocks?.remove();

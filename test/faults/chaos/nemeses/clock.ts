@@ -1,4 +1,5 @@
 import type { Clocks } from "../../../support/faketime.ts";
+import type { Home } from "../ground.ts";
 import type { Nemesis } from "../nemesis.ts";
 
 const SECOND_MS = 1_000;
@@ -9,6 +10,15 @@ const OFFSETS_MS = [90 * SECOND_MS, -90 * SECOND_MS, HOUR_MS, -HOUR_MS, YEAR_MS]
 /** In leases. */
 const LASTS = [0.5, 4] as const;
 
+/** Of the workers: reading a clock that may be set costs, so that more of them would leave a busy machine no time for work. */
+const WITH_CLOCKS = ["worker 1", "worker 2"];
+
+/** @param worker counted from 0 */
+export function homeWithClock(clocks: Clocks, worker: number): Home {
+  const name = `worker ${worker + 1}`;
+  return WITH_CLOCKS.includes(name) ? { env: clocks.env(name) } : {};
+}
+
 /** @param names of the clocks that are set off together */
 export function clock(clocks: Clocks, names: (member: string) => readonly string[]): Nemesis {
   return {
@@ -16,7 +26,7 @@ export function clock(clocks: Clocks, names: (member: string) => readonly string
     seizes: "clock",
     async begin(controller, chance) {
       const offsetMs = chance.of(OFFSETS_MS);
-      const targets = names(chance.of(controller.members).name);
+      const targets = names(chance.of(WITH_CLOCKS));
       // Of several, those whose clocks differ meanwhile see both orders.
       const set = targets.map((target) => {
         const request = controller.began("clock", target, { offsetMs });

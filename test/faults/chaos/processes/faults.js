@@ -6,7 +6,7 @@ import { monotonicMs } from "./history-file.js";
 
 /** @typedef {import("../../../../src/clock/world.ts").FaultPoint} FaultPoint */
 /** @typedef {import("./history-file.js").HistoryFile} HistoryFile */
-/** @typedef {"pause" | "kill" | "blocked loop" | "throw"} Action */
+/** @typedef {"pause" | "kill" | "blocked loop" | "throw" | "writer frozen" | "writer killed"} Action */
 /** @typedef {"claim" | "renew" | "settle" | "enqueue"} LosableReply */
 /** @typedef {{ readonly points: readonly FaultPoint[], readonly action: Action, readonly ms: number, readonly request: number, readonly fenced?: boolean }} Aimed */
 /** @typedef {{ readonly replyOf: LosableReply, readonly ms: number, readonly request: number }} LostReply */
@@ -24,7 +24,9 @@ export const POINTS = [
   "in-store-transaction",
 ];
 /** @type {readonly Action[]} */
-const ACTIONS = ["pause", "kill", "blocked loop", "throw"];
+const ACTIONS = ["pause", "kill", "blocked loop", "throw", "writer frozen", "writer killed"];
+/** @type {Partial<Record<Action, NodeJS.Signals>>} */
+const SIGNALS = { pause: "SIGSTOP", kill: "SIGKILL", "writer frozen": "SIGSTOP", "writer killed": "SIGKILL" };
 /** @type {readonly LosableReply[]} */
 const REPLIES = ["claim", "renew", "settle", "enqueue"];
 
@@ -101,8 +103,9 @@ export class Faults {
     const action = ACTIONS[fault.how & ~FENCED];
     const at = action === "pause" ? this.isAt() : {};
     this.#begin(action, fault.request, { aimed: true, point, ms: fault.ms, ...at });
-    if (action === "pause" || action === "kill") {
-      process.kill(process.pid, action === "pause" ? "SIGSTOP" : "SIGKILL");
+    const signal = action && SIGNALS[action];
+    if (signal !== undefined) {
+      process.kill(process.pid, signal);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, UNTIL_STOPPED_MS);
       return;
     }

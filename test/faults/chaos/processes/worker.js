@@ -153,11 +153,16 @@ async function open(address) {
     return { store, database: await sqliteDatabase(path, world) };
   }
   const { url: connectionString, listen } = address;
-  const { watchStatements } = await import("./statements.js");
-  watchStatements(history);
+  const { timesTold } = await import("./statements.js");
   const { postgres } = await import("leasehold/postgres");
   const { postgresDatabase } = await import("./postgres-database.js");
-  const store = postgres({ connectionString, ...(listen && { listen }), sweepMs, world });
+  const store = postgres({
+    connectionString,
+    ...(listen && { listen }),
+    sweepMs,
+    world,
+    trace: timesTold(history),
+  });
   return { store, database: await postgresDatabase(orders.databaseUrl ?? connectionString, world) };
 }
 
