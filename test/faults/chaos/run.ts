@@ -20,8 +20,8 @@ import { settingsFor } from "./settings.ts";
 import { Tail } from "./tail.ts";
 import { Workload } from "./workload.ts";
 
-/** After the faults all jobs have so long to end, ms: beyond it the run is over, and the checker says what is stuck. */
-const END_WITHIN_MS = 20_000;
+/** After the faults all jobs have so many leases to end: beyond it the run is over, and the checker says what is stuck. */
+const END_WITHIN_LEASES = 50;
 const LOOK_EVERY_MS = 50;
 /** A run that has not seen enough for a verdict goes on, to so many times its length at most. */
 const LONGER = 3;
@@ -98,6 +98,7 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
     tail,
   );
   ends.push(async () => controller.heal());
+  await workload.schedule();
   const beganMs = monotonicMs();
   const working = workload.run(controller.healing);
   const nemeses = [...plan.nemeses(), ...(ground.nemeses ?? [])];
@@ -138,7 +139,10 @@ async function withGround(ground: Ground, parts: Parts): Promise<RunRecord> {
   nemesis.note("healed all");
 
   const schedule = await workload.endSchedule();
-  while ((await workload.unfinished()) > 0 && monotonicMs() - healedAtMs < END_WITHIN_MS)
+  while (
+    (await workload.unfinished()) > 0 &&
+    monotonicMs() - healedAtMs < END_WITHIN_LEASES * settings.leaseMs
+  )
     await sleep(LOOK_EVERY_MS);
   // For so long nothing may be stuck, and less would not be judged.
   await sleep(

@@ -39,9 +39,16 @@ export class Workload {
     this.#chance = chance;
   }
 
+  /** Before anything goes wrong. */
+  async schedule(): Promise<void> {
+    const { tick } = this.#jobs;
+    const spec = { everyMs: SCHEDULE_MS, job: tick, input: { ms: 20 } };
+    const { schedule } = await this.#leasehold.schedule(SCHEDULE, spec);
+    this.#scheduledFromMs = (schedule.nextSlotMs ?? 0) - 1;
+  }
+
   /** Until `signal` fires; what is under way then is waited for. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#schedule();
     while (!signal.aborted) {
       const unfinished = await this.unfinished();
       for (let some = Math.min(3, MOST_UNFINISHED - unfinished); some > 0; some--) await this.#enqueueOne();
@@ -93,13 +100,6 @@ export class Workload {
 
   close(): Promise<void> {
     return this.#leasehold.close();
-  }
-
-  async #schedule(): Promise<void> {
-    const { tick } = this.#jobs;
-    const spec = { everyMs: SCHEDULE_MS, job: tick, input: { ms: 20 } };
-    const { schedule } = await this.#leasehold.schedule(SCHEDULE, spec);
-    this.#scheduledFromMs = (schedule.nextSlotMs ?? 0) - 1;
   }
 
   async #enqueueOne(): Promise<void> {
