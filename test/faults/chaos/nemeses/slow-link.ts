@@ -21,6 +21,7 @@ export function slowLink(links: Links): Nemesis {
       if (member === undefined) return false;
       const worker = controller.members.indexOf(member);
       try {
+        if (!links.ports.has(worker)) return false;
         const how = chance.of(CONDITIONS);
         const condition = how?.(chance, controller.leaseMs);
         const request = controller.began("slow link", member.name, {
