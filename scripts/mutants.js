@@ -20,7 +20,7 @@ import { askModel, askProcesses, askSimulation, askTests } from "./mutants/tiers
 /**
  * `row`: the mistake that it stands for. `mutant`: by its name.
  *
- * @typedef {{ row: string, mutant: string, tier: Tier | "model" } & Answer} Found
+ * @typedef {{ row: string, mutant: string, tier: Tier | "model", chaos?: import("./mutants/tiers.js").Chaos | undefined } & Answer} Found
  */
 
 const TIERS = ["model", "simulation", "conformance", "kits", "worker", "faults", "processes"];
@@ -149,9 +149,11 @@ async function noting(row, mutant, tier, ask) {
 
 /** @param {string} row @param {string} mutant @param {Tier | "model"} tier @param {Answer} answer */
 function note(row, mutant, tier, answer) {
-  found.push({ row, mutant, tier, ...answer });
-  const { isKilled, by, seconds } = answer;
+  const chaos = SOURCE_MUTANTS.find(({ name }) => name === mutant)?.chaos;
+  found.push({ row, mutant, tier, chaos, ...answer });
+  const { isKilled, by, why, seconds } = answer;
   console.log(`${isKilled ? "found out" : "SURVIVED "} ${tier}: ${mutant} (${seconds.toFixed(1)} s) ${by}`);
+  if (why !== undefined) console.log(`          ${why}`);
 }
 
 /** @param {import("./mutants/table.js").Row} row */

@@ -1,7 +1,7 @@
-// A test that fails has found a mutant out only when it passes without it.
+// A test that fails has found a mutant out only when it passes without it, and an invariant that breaks when it holds.
 
 import { ROOT, removeCopy, run } from "./copy.js";
-import { testsIn } from "./tiers.js";
+import { askProcesses, testsIn } from "./tiers.js";
 
 /** @typedef {import("../mutants.js").Found} Found */
 
@@ -15,7 +15,11 @@ const SOUND_WORLDS = 60;
  */
 export async function control(found, program, folder) {
   try {
-    return [...(await soundSimulation(found, program)), ...(await soundTests(found, folder))];
+    return [
+      ...(await soundSimulation(found, program)),
+      ...(await soundTests(found, folder)),
+      ...(await soundProcesses(found, folder)),
+    ];
   } finally {
     removeCopy(folder);
   }
@@ -42,4 +46,17 @@ async function soundTests(found, folder) {
   return missing.map(
     (name) => `${name}: ${failed.find((one) => one.name === name)?.message ?? "was not run"}`,
   );
+}
+
+/** @param {readonly Found[]} found @param {string} folder */
+async function soundProcesses(found, folder) {
+  const asked = found.flatMap(({ tier, chaos }) => (tier === "processes" && chaos !== undefined ? [chaos] : []));
+  /** @type {string[]} */
+  const wrong = [];
+  for (const plan of new Set(asked.map((chaos) => chaos.plan))) {
+    const breaks = asked.flatMap((chaos) => (chaos.plan === plan ? chaos.breaks : []));
+    const { isKilled, by } = await askProcesses(folder, { plan, breaks: [...new Set(breaks)] }, 1);
+    if (isKilled) wrong.push(`real processes: ${by}`);
+  }
+  return wrong;
 }

@@ -10,9 +10,9 @@ import { ROOT, run } from "./copy.js";
 /** @typedef {import("../../test/mutants/source-mutant.ts").Chaos} Chaos */
 /** @typedef {import("../model.js").Variant} Variant */
 /**
- * `by`: what has found it out. `test`: in which file of tests, when it was one. `isEarlier`: in a run before this one.
+ * `by`: what has found it out. `why`: what the test said. `test`: in which file of tests, when it was one. `isEarlier`: in a run before this one.
  *
- * @typedef {{ isKilled: boolean, by: string, seconds: number, test?: { file: string, name: string }, isEarlier?: boolean }} Answer
+ * @typedef {{ isKilled: boolean, by: string, why?: string, seconds: number, test?: { file: string, name: string }, isEarlier?: boolean }} Answer
  */
 
 /** How many worlds of the simulation a mutant may survive. */
@@ -24,7 +24,8 @@ const LONGEST_TESTS_MS = 600_000;
 const RUNS = 3;
 const RUN_SECONDS = 15;
 /** What the server or the driver says of a statement that is none: no test has judged it then. */
-const NO_STATEMENT = /syntax error|no such column|does not exist|ReferenceError|SyntaxError/;
+const NO_STATEMENT =
+  /syntax error|no such column|does not exist|named parameter|determine data type|ReferenceError|SyntaxError|TypeError/;
 
 /**
  * @param {Variant} variant
@@ -66,7 +67,7 @@ export async function askTests(folder, files) {
     const test = { file: first.file, name: first.name };
     if (NO_STATEMENT.test(first.message))
       return { isKilled: false, by: `not judged: ${firstLine(first.message)}`, seconds };
-    return { isKilled: true, by: first.title, seconds, test };
+    return { isKilled: true, by: first.title, why: firstLine(first.message), seconds, test };
   }
   if (isLate) return { isKilled: false, by: `no end after ${seconds.toFixed(0)} s`, seconds };
   if (passed === undefined) return { isKilled: false, by: `not judged: ${firstLine(told)}`, seconds };
@@ -113,13 +114,14 @@ export async function testsIn(folder, files, args) {
 /**
  * @param {string} folder a copy of the project
  * @param {Chaos} chaos
+ * @param {number} [runs]
  * @returns {Promise<Answer>}
  */
-export async function askProcesses(folder, { plan, breaks }) {
+export async function askProcesses(folder, { plan, breaks }, runs = RUNS) {
   let seconds = 0;
   /** @type {string[]} */
   const seen = [];
-  for (let seed = 1; seed <= RUNS; seed++) {
+  for (let seed = 1; seed <= runs; seed++) {
     const kept = join(folder, `chaos-${seed}`);
     const asked = ["--plan", plan, "--seconds", String(RUN_SECONDS), "--seed", String(seed), "--keep", kept];
     const ran = await run(["scripts/chaos.js", ...asked], folder, { env: { LEASEHOLD_BUILT: "1" } });

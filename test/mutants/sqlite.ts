@@ -12,6 +12,7 @@ export const SQLITE_MUTANTS: readonly SourceMutant[] = [
     tiers: ["conformance"],
   },
   {
+    // The rows cannot tell who has ended a run: that what the caller was told belongs to them, I13 asks.
     name: "renewal and completion by id only, in SQLite",
     file: FENCE,
     edits: [
@@ -21,7 +22,7 @@ export const SQLITE_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["conformance", "processes"],
-    chaos: { plan: "sqlite", breaks: ["I4", "I5"] },
+    chaos: { plan: "sqlite", breaks: ["I5", "I13"] },
   },
   {
     name: "a settle at or below epoch x 2^32, in SQLite",
@@ -52,12 +53,18 @@ export const SQLITE_MUTANTS: readonly SourceMutant[] = [
       {
         file: "src/stores/sqlite/sql/sweep.sql",
         find: "where phase = 2 and lease_until <= :now and attempt < max_attempts",
-        replace: "where phase = 2 and attempt < max_attempts",
+        replace: "where phase = 2 and lease_until <= :now + lease_ms and attempt < max_attempts",
       },
       {
         file: "src/stores/sqlite/sql/sweep.sql",
         find: "and (lease_until <= cast(round(unixepoch('subsec') * 1000) as integer)\n",
         replace: "and (lease_until > 0\n",
+      },
+      {
+        // The statement finds candidates, and the core decides on each.
+        file: "src/protocol/claim.ts",
+        find: 'if (job.state !== "leased" || !isExpired(job, nowMs)) return "none";',
+        replace: 'if (job.state !== "leased" || !isExpired(job, nowMs + job.leaseMs)) return "none";',
       },
     ],
     tiers: ["conformance", "processes"],
@@ -68,11 +75,16 @@ export const SQLITE_MUTANTS: readonly SourceMutant[] = [
     name: "reclaim by id only, in SQLite",
     file: CLAIM,
     edits: [
-      { find: "(:takeover and lease_until <= :now)", replace: ":takeover" },
+      { find: "(:takeover and lease_until <= :now)", replace: "(:takeover and :now > 0)" },
       {
         file: "src/stores/sqlite/sql/renew.sql",
         find: "   set phase = 2,\n       lease_until = ",
         replace: "   set lease_until = ",
+      },
+      {
+        file: "src/protocol/claim.ts",
+        find: 'if (job.state !== "leased" || !isExpired(job, nowMs)) return "none";',
+        replace: 'if (job.state !== "leased" || !isExpired(job, Number.MAX_SAFE_INTEGER + nowMs)) return "none";',
       },
     ],
     tiers: ["conformance"],
