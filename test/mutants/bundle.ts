@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Plugin } from "vite";
-import { mutated, type SourceMutant } from "./source-mutant.ts";
+import { filesOf, mutated, type SourceMutant } from "./source-mutant.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -11,7 +11,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
  * text can stand in place of what is in `src/`.
  *
  * @param entry from the project's root
- * @param outFile a file in a folder that exists
+ * @param outDir a folder that exists
+ * @returns the program's file
  * @throws {Error} the mutant's text was not found exactly once, or its file is no part of the program
  */
 export async function bundle(entry: string, outDir: string, mutant?: SourceMutant): Promise<string> {
@@ -22,8 +23,9 @@ export async function bundle(entry: string, outDir: string, mutant?: SourceMutan
     load(id) {
       if (!id.startsWith(ROOT) || id.includes("node_modules") || !id.endsWith(".ts")) return null;
       let text = readFileSync(id, "utf8");
-      if (mutant !== undefined && id === join(ROOT, mutant.file)) {
-        text = mutated(mutant, text);
+      const file = relative(ROOT, id);
+      if (mutant !== undefined && filesOf(mutant).includes(file)) {
+        text = mutated(mutant, file, text);
         isApplied = true;
       }
       // Files that stand beside a module stay where they are.

@@ -14,6 +14,39 @@ export const PROTOCOL_MUTANTS: readonly SourceMutant[] = [
     tiers: ["simulation", "conformance"],
   },
   {
+    name: "renewal and completion by id only, in the core",
+    file: "src/protocol/outcome.ts",
+    edits: [
+      {
+        find: "    job.owner === fence.owner &&\n    job.generation === fence.generation &&\n    job.generation > epochStart",
+        replace: "    job.generation > epochStart",
+      },
+    ],
+    tiers: ["simulation", "conformance"],
+  },
+  {
+    name: "token without epoch, in the core",
+    file: "src/protocol/floor.ts",
+    edits: [
+      {
+        find: "  return generation(Math.max(state.epoch * EPOCH_SIZE, state.deletedGeneration));",
+        replace: "  return generation(state.deletedGeneration);",
+      },
+    ],
+    tiers: ["simulation", "conformance"],
+  },
+  {
+    name: "int4 generation, in the core",
+    file: "src/protocol/floor.ts",
+    edits: [
+      {
+        find: "return generation(Math.max(current, floor) + 1);",
+        replace: "return generation((Math.max(current, floor) + 1) % EPOCH_SIZE);",
+      },
+    ],
+    tiers: ["simulation", "conformance"],
+  },
+  {
     name: "a settle at or below epoch x 2^32",
     file: "src/protocol/outcome.ts",
     edits: [{ find: "    job.generation > epochStart &&\n", replace: "" }],
@@ -124,5 +157,6 @@ export const PROTOCOL_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/schedules.test.ts"] },
   },
 ];

@@ -12,6 +12,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/claiming.test.ts", "test/worker/signal.test.ts"] },
   },
   {
     name: "deadline from the renewal's reply",
@@ -23,6 +24,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/renewal.test.ts", "test/worker/signal.test.ts"] },
   },
   {
     name: "late reply to a claim believed",
@@ -34,6 +36,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/claiming.test.ts"] },
   },
   {
     name: "trust never ends",
@@ -42,7 +45,9 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       { find: '  if (monotonicElapsedMs >= trustedMs) return "ended";\n', replace: "" },
       { find: 'return wallElapsedMs >= trustedMs ? "ended" : "held";', replace: 'return "held";' },
     ],
-    tiers: ["simulation", "worker"],
+    tiers: ["simulation", "worker", "processes"],
+    tests: { worker: ["test/worker/signal.test.ts", "test/worker/losing.test.ts"] },
+    chaos: { plan: "sqlite", breaks: ["I10", "I11"] },
   },
   {
     name: "renewal timer not re-armed after a failure",
@@ -56,6 +61,13 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: {
+      worker: [
+        "test/worker/out-of-reach.test.ts",
+        "test/worker/renewal.test.ts",
+        "test/worker/signal.test.ts",
+      ],
+    },
   },
   {
     name: "no renewal at all",
@@ -67,6 +79,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/renewal.test.ts"] },
   },
   {
     name: "renewal after stop",
@@ -79,6 +92,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       { find: "    this.#ticker.stop();\n", replace: "" },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/stopping.test.ts"] },
   },
   {
     name: "a stuck run is renewed for ever",
@@ -90,12 +104,14 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["worker"],
+    tests: { worker: ["test/worker/losing.test.ts"] },
   },
   {
     name: "a refused renewal is not told",
     file: "src/worker/inline-renewer.ts",
     edits: [{ find: "        lease.holder.refused(answer);\n", replace: "" }],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/losing.test.ts", "test/worker/signal.test.ts"] },
   },
   {
     name: "unknown treated as no",
@@ -111,6 +127,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/out-of-reach.test.ts"] },
   },
   {
     name: "unknown treated as yes",
@@ -126,12 +143,14 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/out-of-reach.test.ts"] },
   },
   {
     name: "a settling whose call fails after the close is repeated",
     file: "src/worker/settler.ts",
     edits: [{ find: "    if (this.#abandoned) this.abandon();\n    else if", replace: "    if" }],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/stopping.test.ts"] },
   },
   {
     name: "a bare complete after an unknown commit",
@@ -143,6 +162,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["worker"],
+    tests: { worker: ["test/worker/complete.test.ts"] },
   },
   {
     name: "an unknown commit taken for done",
@@ -154,6 +174,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/complete.test.ts"] },
   },
   {
     name: "a place kept for a claim that is not made stays kept",
@@ -165,6 +186,13 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["worker"],
+    tests: {
+      worker: [
+        "test/worker/out-of-reach.test.ts",
+        "test/worker/claiming.test.ts",
+        "test/worker/suspects.test.ts",
+      ],
+    },
   },
   {
     name: "a step that is done is run again",
@@ -176,5 +204,6 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["simulation", "worker"],
+    tests: { worker: ["test/worker/steps.test.ts"] },
   },
 ];

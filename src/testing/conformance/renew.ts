@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Fence } from "../../protocol/identity.ts";
 import {
   assertAfterNow,
   assertHas,
@@ -60,6 +61,17 @@ export const renewChapter: Chapter = {
       assert.equal(answer?.outcome, "applied");
       assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
       assertHas(await row(world, fence.jobId), { state: "leased", owner: fence.owner, generation: 1 });
+    }),
+
+    test("C5 a lease that was renewed after a claim had found it lapsed, and its limit used up, is taken by nobody", async (world) => {
+      await enqueuedMany(world, [{}, {}]);
+      const { jobs } = await claim(world, newOwner());
+      const [, left] = jobs.map(fenceOf) as [Fence, Fence];
+      for (const { job } of jobs) await world.lapse(job.jobId, LAPSE_MS);
+      assert.equal((await claim(world, newOwner(), { limit: 1 })).jobs.length, 1);
+      assertHas((await world.store.renew([left], OPTIONS))[0], { outcome: "applied" });
+      assert.deepEqual(claimedIds(await claim(world, newOwner())), []);
+      assertHas(await row(world, left.jobId), { state: "leased", owner: left.owner, generation: 1 });
     }),
 
     test("C5 never shortens a lease", async (world) => {
