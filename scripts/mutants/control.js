@@ -50,7 +50,9 @@ async function soundTests(found, folder) {
 
 /** @param {readonly Found[]} found @param {string} folder */
 async function soundProcesses(found, folder) {
-  const asked = found.flatMap(({ tier, chaos }) => (tier === "processes" && chaos !== undefined ? [chaos] : []));
+  const asked = found.flatMap(({ tier, chaos }) =>
+    tier === "processes" && chaos !== undefined ? [chaos] : [],
+  );
   /** @type {string[]} */
   const wrong = [];
   for (const plan of new Set(asked.map((chaos) => chaos.plan))) {

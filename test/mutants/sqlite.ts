@@ -84,7 +84,8 @@ export const SQLITE_MUTANTS: readonly SourceMutant[] = [
       {
         file: "src/protocol/claim.ts",
         find: 'if (job.state !== "leased" || !isExpired(job, nowMs)) return "none";',
-        replace: 'if (job.state !== "leased" || !isExpired(job, Number.MAX_SAFE_INTEGER + nowMs)) return "none";',
+        replace:
+          'if (job.state !== "leased" || !isExpired(job, Number.MAX_SAFE_INTEGER + nowMs)) return "none";',
       },
     ],
     tiers: ["conformance"],
