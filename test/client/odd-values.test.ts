@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { defineJob } from "../../src/client/define-job.ts";
 import { InvalidArgumentError, UnstorableValueError } from "../../src/errors.ts";
-import { onRealStores } from "../support/real-stores.ts";
+import { onBothStores } from "../support/real-stores.ts";
 
 const ODD = ["a\u0000b", "\ud800", "\udfff\ud800", "\uffff", "\u202eabc\u200f\u2066", "\ufeff"];
 const isKept = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
@@ -15,7 +15,7 @@ async function outcomeOf(act: () => Promise<unknown>): Promise<unknown> {
   });
 }
 
-onRealStores("texts that stores disagree about", (make) => {
+onBothStores("texts that stores disagree about", (make) => {
   it.each(ODD)(
     "come back as they were, or are refused with their place before anything is written: %j",
     async (text) => {
@@ -98,7 +98,7 @@ onRealStores("texts that stores disagree about", (make) => {
   );
 });
 
-onRealStores("inputs that mean nothing", (make) => {
+onBothStores("inputs that mean nothing", (make) => {
   it.each([0, false, null, "", []])("arrive as they are, and come back as they are: %j", async (value) => {
     const leasehold = (await make()).client();
     const echo = defineJob({ name: "echo", run: ({ input }: { input: unknown }) => input });

@@ -12,6 +12,7 @@ import { sqlite } from "../../src/stores/sqlite/index.ts";
 import type { Claimed, Store } from "../../src/stores/store.ts";
 import { temporaryFolder } from "../stores/sqlite/world.ts";
 import { Child, type ChildOptions } from "./child.ts";
+import { drawnStores } from "./drawn-stores.ts";
 import { eventually } from "./eventually.ts";
 import { optional } from "./optional.ts";
 import { emptyDatabase } from "./postgres-database.ts";
@@ -41,10 +42,12 @@ export interface Place {
   nowMs(): Promise<number>;
 }
 
-/** Declares the same tests for each kind. */
+/** Declares the same tests for each kind, or for the one that is drawn. */
 export function inEachPlace(part: string, tests: (open: () => Promise<Place>) => void): void {
-  describe(`${part}: in a SQLite file`, () => tests(sqlitePlace));
-  optional(`${part}: on PostgreSQL ${VERSION}`, missingPostgres(VERSION), () => tests(postgresPlace));
+  const kinds = drawnStores(part);
+  if (kinds.includes("sqlite")) describe(`${part}: in a SQLite file`, () => tests(sqlitePlace));
+  if (kinds.includes("postgres"))
+    optional(`${part}: on PostgreSQL ${VERSION}`, missingPostgres(VERSION), () => tests(postgresPlace));
 }
 
 async function sqlitePlace(): Promise<Place> {

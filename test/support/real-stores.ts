@@ -7,6 +7,7 @@ import { describe, onTestFinished } from "vitest";
 import { Leasehold, type LeaseholdOptions } from "../../src/client/leasehold.ts";
 import { postgres } from "../../src/stores/postgres/index.ts";
 import { sqlite } from "../../src/stores/sqlite/index.ts";
+import { drawnStores, type StoreKind } from "./drawn-stores.ts";
 import { optional } from "./optional.ts";
 import { emptyDatabase } from "./postgres-database.ts";
 import { missingPostgres } from "./postgres-server.ts";
@@ -20,16 +21,32 @@ export interface RealStore {
   client(options?: Partial<LeaseholdOptions>): Leasehold;
 }
 
-export function onRealStores(part: string, tests: (make: () => Promise<RealStore>) => void): void {
-  describe(`${part}, on SQLite`, () => {
-    tests(async () => {
-      const folder = temporaryFolder();
-      return realStore(join(folder, "jobs.db"), folder);
+type Tests = (make: () => Promise<RealStore>) => void;
+
+/** Declares the same tests for each store, or for the one that is drawn. */
+export function onRealStores(
+  part: string,
+  tests: Tests,
+  kinds: readonly StoreKind[] = drawnStores(part),
+): void {
+  if (kinds.includes("sqlite")) {
+    describe(`${part}, on SQLite`, () => {
+      tests(async () => {
+        const folder = temporaryFolder();
+        return realStore(join(folder, "jobs.db"), folder);
+      });
     });
-  });
-  optional(`${part}, on PostgreSQL 18`, missingPostgres(18), () => {
-    tests(async () => realStore(await emptyDatabase(18), temporaryFolder()));
-  });
+  }
+  if (kinds.includes("postgres")) {
+    optional(`${part}, on PostgreSQL 18`, missingPostgres(18), () => {
+      tests(async () => realStore(await emptyDatabase(18), temporaryFolder()));
+    });
+  }
+}
+
+/** For tests of one answer that both have to give. */
+export function onBothStores(part: string, tests: Tests): void {
+  onRealStores(part, tests, ["sqlite", "postgres"]);
 }
 
 function temporaryFolder(): string {
