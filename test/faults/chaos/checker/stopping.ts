@@ -8,7 +8,8 @@ import type { Run } from "./runs.ts";
 import { lapsesOf, type Trust } from "./trust.ts";
 import type { Broken } from "./verdict.ts";
 
-const PROMPT_MS = 50;
+/** With what loops do not tell of their delays: they look every 10 ms, and tell from 20 on. */
+const PROMPT_MS = 50 + 30;
 
 export interface Stopping {
   readonly broken: readonly Broken[];

@@ -228,7 +228,7 @@ export class Effects {
         return by === about.generation ? "applied" : "duplicate";
       } catch (error) {
         if (!(error instanceof EffectRunningError)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, error.retryInMs));
+        await new Promise((resolve) => setTimeout(resolve, error.retryInMs).unref());
       }
     }
   }

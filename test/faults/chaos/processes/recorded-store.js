@@ -163,7 +163,7 @@ class Recorder {
       const answer = await call();
       const lostMs = requests.length === 0 ? undefined : this.#faults.losesReply(op);
       if (lostMs === undefined) return answer;
-      await new Promise((resolve) => setTimeout(resolve, lostMs));
+      await new Promise((resolve) => setTimeout(resolve, lostMs).unref()); // its caller may be gone by then
       throw new UnknownOutcomeError(op, new Error("the reply was lost by the harness"));
     } catch (error) {
       const kind = error instanceof UnknownOutcomeError ? "info" : "fail";
