@@ -24,7 +24,7 @@ import { Workload } from "./workload.ts";
 const END_WITHIN_LEASES = 50;
 const LOOK_EVERY_MS = 50;
 /** A run that has not seen enough for a verdict goes on, to so many times its length at most. */
-const LONGER = 3;
+const LONGER = 2;
 const LOOK_WHETHER_ENOUGH_MS = 2_000;
 
 export interface RunOptions {
