@@ -106,20 +106,20 @@ export class Judge {
   }
 
   /**
-   * I17: a process that nothing befell renews: whose lease lapses was frozen or dead, or cut off for the second half of the
-   * lease, or has never heard of it, or has given the run up. Otherwise nobody knows why the two overlap.
+   * I17: a process that nothing befell renews: whose lease lapses was frozen or dead, or cut off during the lease, or has
+   * never heard of it, or has given the run up. Otherwise nobody knows why the two overlap.
    */
   #explain({ before }: Transition): void {
     if (before?.owner == null) return;
     const nowMs = this.#time.nowMs;
     const owner = this.owners.get(before.owner);
     const run = runName(before.jobId, before.owner, before.generation);
-    const sinceMs = nowMs - before.leaseMs / 2;
+    const sinceMs = nowMs - before.leaseMs;
     const isExplained =
       owner === undefined ||
       owner.isDead ||
       owner.troubledUntilMs >= sinceMs ||
-      this.troubledAtMs >= nowMs - before.leaseMs ||
+      this.troubledAtMs >= sinceMs ||
       this.#stopped.has(before.owner) ||
       !this.heard.has(run) ||
       this.given.has(run);
