@@ -27,6 +27,7 @@ export async function runTwoWorkers({ store, scan, freezeAfter, allEnded }) {
   /** @type {Set<string>} */
   const takenOver = new Set();
   let frozenAtMs = 0;
+  let awakeAtMs = 0;
   let lost = "";
   /** @type {() => void} */
   let beginOther = () => {};
@@ -48,8 +49,10 @@ export async function runTwoWorkers({ store, scan, freezeAfter, allEnded }) {
         seen.reclaimed += 1;
         takenOver.add(news.job);
       } else if (news.kind === "refused") seen.refused.push(news);
-      else if (news.kind === "awake") seen.frozenMs = performance.now() - frozenAtMs;
-      else {
+      else if (news.kind === "awake") {
+        awakeAtMs = performance.now();
+        seen.frozenMs = awakeAtMs - frozenAtMs;
+      } else {
         seen.caught = news.jobs;
         frozenAtMs = performance.now();
         console.log(`Worker 1 is frozen with ${news.jobs.length} files hashed and not yet written.`);
@@ -66,7 +69,10 @@ export async function runTwoWorkers({ store, scan, freezeAfter, allEnded }) {
   const other = start({ ...(first.child.pid === undefined ? {} : { peer: first.child.pid }) });
 
   const isFrozen = () => frozenAtMs > 0 && seen.frozenMs === 0;
-  while (lost === "" && (!(await allEnded()) || isFrozen())) {
+  // Awake, it is yet to write what it had: told to stop before that, it might not get to it.
+  const hasToWrite = () =>
+    awakeAtMs > 0 && seen.refused.length < seen.caught.length && performance.now() - awakeAtMs < LEASE_MS;
+  while (lost === "" && (!(await allEnded()) || isFrozen() || hasToWrite())) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     if (!isFrozen()) continue;
     const frozenMs = performance.now() - frozenAtMs;
