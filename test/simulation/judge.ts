@@ -109,12 +109,13 @@ export class Judge {
    * I17: a process that nothing befell renews: whose lease lapses was frozen or dead, or cut off during the lease, or has
    * never heard of it, or has given the run up. Otherwise nobody knows why the two overlap.
    */
-  #explain({ before }: Transition): void {
+  #explain({ before, nowMs }: Transition): void {
     if (before?.owner == null) return;
-    const nowMs = this.#time.nowMs;
+    // A lapsed lease waits for whoever claims next: what counts is the time for which it was held.
+    const lapsedForMs = nowMs - (before.leaseUntilMs ?? nowMs);
     const owner = this.owners.get(before.owner);
     const run = runName(before.jobId, before.owner, before.generation);
-    const sinceMs = nowMs - before.leaseMs;
+    const sinceMs = this.#time.nowMs - lapsedForMs - before.leaseMs;
     const isExplained =
       owner === undefined ||
       owner.isDead ||

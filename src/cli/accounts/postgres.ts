@@ -1,10 +1,11 @@
+import { systemWorld } from "../../clock/system.ts";
 import { openPool } from "../../destinations/postgres/driver.ts";
 import { postgresGuard } from "../../destinations/postgres/index.ts";
 import type { Account, AccountPlace } from "./account.ts";
 
 /** A table on the given server, in a schema of its own that is dropped at the end. */
 export async function openPostgres({ address, name }: AccountPlace): Promise<Account> {
-  const pool = await openPool(address);
+  const { pool, end } = await openPool(address, systemWorld().timers);
   const guard = postgresGuard({ pool, schema: name });
   const query = async (text: string) => {
     const client = await pool.connect();
@@ -27,6 +28,6 @@ export async function openPostgres({ address, name }: AccountPlace): Promise<Acc
     entries: async () =>
       (await query(`select line, generation::float8, cents from "${name}".entry order by n`)).rows,
     remove: () => query(`drop schema "${name}" cascade`),
-    close: () => pool.end(),
+    close: () => end.end(),
   };
 }

@@ -1,6 +1,8 @@
 /** What is used of `pg` (node-postgres), which the caller brings or which is loaded on first use. */
 
+import type { Timers } from "../../clock/world.ts";
 import { StoreUnusableError } from "../../errors.ts";
+import { type EndingPool, PoolEnd } from "../../node-postgres/ending.ts";
 
 export interface GuardClient {
   // biome-ignore lint/suspicious/noExplicitAny: rows are as the statement makes them
@@ -16,20 +18,24 @@ export interface GuardPool {
   connect(): Promise<GuardClient>;
 }
 
-interface OwnPool extends GuardPool {
-  end(): Promise<void>;
+interface Listening {
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "connect", listener: (client: GuardClient) => void): unknown;
 }
 
 interface Pg {
-  readonly Pool: new (config: Record<string, unknown>) => OwnPool;
+  readonly Pool: new (config: Record<string, unknown>) => GuardPool & EndingPool & Listening;
+}
+
+interface OwnPool {
+  readonly pool: GuardPool;
+  readonly end: PoolEnd;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** @throws {StoreUnusableError} when `pg` is not installed */
-export async function openPool(connectionString: string): Promise<OwnPool> {
+export async function openPool(connectionString: string, timers: Timers): Promise<OwnPool> {
   const { Pool } = await loadPg();
   const pool = new Pool({
     connectionString,
@@ -41,7 +47,7 @@ export async function openPool(connectionString: string): Promise<OwnPool> {
   pool.on("error", () => {}); // an idle connection was lost: the pool makes another
   // One may be lost in the packet that opens it, when the pool listens no longer and its user not yet.
   pool.on("connect", (client) => client.on("error", () => {}));
-  return pool;
+  return { pool, end: new PoolEnd(pool, timers) };
 }
 
 async function loadPg(): Promise<Pg> {

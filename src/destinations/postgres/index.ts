@@ -2,7 +2,7 @@ import { systemWorld } from "../../clock/system.ts";
 import type { JobId } from "../../protocol/identity.ts";
 import type { AdmittedStep, Guard as AnyGuard, EffectLease, StepOptions } from "../destination.ts";
 import type { Pruned } from "../pruned.ts";
-import { openPool } from "./driver.ts";
+import { type GuardPool, openPool } from "./driver.ts";
 import { Guard } from "./guard.ts";
 import { checkOptions, type PostgresGuardOptions } from "./options.ts";
 import { type GuardTx, Transactions } from "./transactions.ts";
@@ -67,9 +67,10 @@ export function postgresGuard(options: PostgresGuardOptions): PostgresGuard {
     return new Guard(new Transactions(async () => pool, world, timeoutMs), world, schema, async () => {});
   }
   let own: ReturnType<typeof openPool> | undefined;
-  const open = (): ReturnType<typeof openPool> => {
-    own ??= openPool(connectionString);
-    return own;
+  const open = async (): Promise<GuardPool> => {
+    own ??= openPool(connectionString, world.timers);
+    return (await own).pool;
   };
-  return new Guard(new Transactions(open, world, timeoutMs), world, schema, async () => (await own)?.end());
+  const end = async (): Promise<void> => (await own)?.end.end();
+  return new Guard(new Transactions(open, world, timeoutMs), world, schema, end);
 }

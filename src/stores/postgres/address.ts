@@ -1,6 +1,8 @@
 /** Where a store is: its pool, its listening connection, and its name for people, which holds no password. */
 
+import type { Timers } from "../../clock/world.ts";
 import { InvalidArgumentError } from "../../errors.ts";
+import { PoolEnd } from "../../node-postgres/ending.ts";
 import { loadPg, type PgConnection, type PgPool } from "./driver.ts";
 import { DEFAULT_MAX_CONNECTIONS, DEFAULT_SCHEMA, type PostgresOptions } from "./options.ts";
 
@@ -27,15 +29,26 @@ export function schemaOf(options: PostgresOptions): string {
   return schema;
 }
 
+export interface OpenPool {
+  readonly pool: PgPool;
+  /** Undefined when the pool is the caller's to end. */
+  readonly end: PoolEnd | undefined;
+}
+
 /** @throws {StoreUnusableError} when `pg` is needed and missing */
-export async function openPool(options: PostgresOptions, name: ConnectionName): Promise<PgPool> {
-  if (options.pool !== undefined) return options.pool;
+export async function openPool(
+  options: PostgresOptions,
+  name: ConnectionName,
+  timers: Timers,
+): Promise<OpenPool> {
+  if (options.pool !== undefined) return { pool: options.pool, end: undefined };
   const { Pool } = await loadPg();
-  return new Pool({
+  const pool = new Pool({
     ...named(name),
     connectionString: options.connectionString,
     max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
   });
+  return { pool, end: new PoolEnd(pool, timers) };
 }
 
 /** Not yet connected; gives up a statement that gets no answer. */

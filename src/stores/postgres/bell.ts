@@ -9,12 +9,16 @@ const NOTIFY_EVERY_MS = 10;
  */
 const QUIET_MS = 15;
 
+interface Hearing {
+  close(): Promise<void>;
+}
+
 export interface BellOptions {
   readonly world: World;
   /** Tells other processes. */
   readonly notify: () => Promise<void>;
   /** Begins to hear what others tell; the answer ends it. */
-  readonly listen: (onWake: () => void) => { close(): void } | undefined;
+  readonly listen: (onWake: () => void) => Hearing | undefined;
 }
 
 interface Sleeper {
@@ -26,7 +30,9 @@ interface Sleeper {
 export class Bell {
   readonly #options: BellOptions;
   readonly #sleepers = new Set<Sleeper>();
-  #channel: { close(): void } | undefined;
+  #channel: Hearing | undefined;
+  /** The ends of those channels that nobody needed any more. */
+  #ended: Promise<unknown> = Promise.resolve();
   #notifying = false;
   #again = false;
   #closed = false;
@@ -64,17 +70,22 @@ export class Bell {
       },
       close: () => {
         this.#sleepers.delete(sleeper);
-        if (this.#sleepers.size > 0) return;
-        this.#channel?.close();
-        this.#channel = undefined;
+        if (this.#sleepers.size === 0) void this.#deafen();
       },
     };
   }
 
-  close(): void {
+  /** Resolves when no connection of its own is left. */
+  async close(): Promise<void> {
     this.#closed = true;
     this.#sleepers.clear();
-    this.#channel?.close();
+    await this.#deafen();
+  }
+
+  #deafen(): Promise<unknown> {
+    this.#ended = Promise.all([this.#ended, this.#channel?.close()]);
+    this.#channel = undefined;
+    return this.#ended;
   }
 
   async #notify(): Promise<void> {

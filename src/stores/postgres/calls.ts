@@ -52,15 +52,14 @@ export class Calls {
   async close(): Promise<void> {
     this.#closed = true;
     const connections = await this.#connections?.catch(() => undefined);
-    await connections?.close(this.#options.pool === undefined);
+    await connections?.close();
   }
 
   /** The connections, whatever stands in the schema. */
   pool(): Promise<Connections> {
     if (this.#closed) return Promise.reject(new ClosedError("The store"));
-    this.#connections ??= openPool(this.#options, this.#name).then(
-      (pool) =>
-        new Connections(pool, this.#texts, this.#world, this.#store, this.#options.pool === undefined),
+    this.#connections ??= openPool(this.#options, this.#name, this.#world.timers).then(
+      (pool) => new Connections(pool, this.#texts, this.#world, this.#store),
       (error: unknown) => {
         this.#connections = undefined;
         throw error;

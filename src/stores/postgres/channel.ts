@@ -5,6 +5,7 @@
  */
 
 import type { Timer, World } from "../../clock/world.ts";
+import { untilEnded } from "../../node-postgres/ending.ts";
 import type { PgConnection } from "./driver.ts";
 
 /** Connecting, LISTEN and our own notification may take so long together, ms: a server that is silent then would never end it. */
@@ -49,10 +50,13 @@ export class Channel {
     void this.#open();
   }
 
-  close(): void {
+  /** Resolves when the connection has ended. */
+  async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
-    this.#drop();
+    const connection = this.#connection;
+    const ended = this.#drop();
+    if (connection !== undefined) await untilEnded(ended, [connection], this.#options.world.timers);
   }
 
   async #open(): Promise<void> {
@@ -136,7 +140,7 @@ export class Channel {
 
   #lost(connection: PgConnection | undefined): void {
     if (this.#closed || connection !== this.#connection) return;
-    this.#drop();
+    void this.#drop();
     this.#after(this.#retryMs * (0.5 + this.#options.world.random.next()), () => void this.#open());
     this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
   }
@@ -144,15 +148,15 @@ export class Channel {
   #giveUp(connection: PgConnection): void {
     if (connection !== this.#connection) return;
     this.#timer?.cancel();
-    this.#drop();
+    void this.#drop();
     this.#options.onUseless();
   }
 
-  #drop(): void {
+  async #drop(): Promise<void> {
     const connection = this.#connection;
     this.#connection = undefined;
     this.#test = undefined;
-    connection?.end().catch(() => {});
+    await connection?.end().catch(() => {});
   }
 
   #after(delayMs: number, fn: () => void): void {

@@ -1,5 +1,7 @@
 import type { World } from "../../clock/world.ts";
 import { ClosedError, StoreBusyError, UnknownOutcomeError } from "../../errors.ts";
+import type { PoolEnd } from "../../node-postgres/ending.ts";
+import type { OpenPool } from "./address.ts";
 import type { PgClient, PgPool, PooledClient } from "./driver.ts";
 import { afterCommit, afterSending, isRepeatable, leavesConnection, unreachable } from "./failure.ts";
 import { Prepared } from "./prepared.ts";
@@ -25,9 +27,6 @@ export interface OpenTransaction extends OwnSql {
   foreign(text: string, params: readonly unknown[]): Promise<{ rows: Row[] }>;
 }
 
-/** How long closing waits for connections to end, ms. */
-const CLOSE_WITHIN_MS = 2_000;
-
 type Done<T> = { readonly value: T } | { readonly again: unknown };
 
 /**
@@ -41,6 +40,8 @@ export class Connections {
   readonly #prepared: Prepared;
   /** For messages. */
   readonly #store: string;
+  /** Undefined when the pool is the caller's to end. */
+  readonly #end: PoolEnd | undefined;
   readonly #onIdleError = (): void => {};
   readonly #onNewConnection = (client: PgClient): void => {
     const ignore = (): void => {};
@@ -51,10 +52,11 @@ export class Connections {
   readonly #refuse = new Set<() => void>();
   #closed = false;
 
-  /** @param isOurs whether the pool is the store's own */
-  constructor(pool: PgPool, texts: Texts, world: World, store: string, isOurs: boolean) {
+  /** @param end undefined when the pool is the caller's */
+  constructor({ pool, end }: OpenPool, texts: Texts, world: World, store: string) {
     this.#pool = pool;
-    this.#prepared = new Prepared(texts, isOurs);
+    this.#end = end;
+    this.#prepared = new Prepared(texts, end !== undefined);
     this.#texts = texts;
     this.#world = world;
     this.#store = store;
@@ -123,24 +125,13 @@ export class Connections {
     await this.on(call).rows("wait for standby");
   }
 
-  /** @param andPool false when the pool is the caller's to close */
-  async close(andPool: boolean): Promise<void> {
+  async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     for (const refuse of this.#refuse) refuse();
-    if (andPool) await this.#endPool();
-    else {
-      this.#pool.removeListener("error", this.#onIdleError);
-      this.#pool.removeListener("connect", this.#onNewConnection);
-    }
-  }
-
-  /** A connection that has lost its server says goodbye into the void, and would be waited for for ever. */
-  async #endPool(): Promise<void> {
-    // The timer must not outlast the wait: it would keep the process alive, or the thread.
-    const over = new AbortController();
-    const ended = this.#pool.end().finally(() => over.abort());
-    await Promise.race([ended, this.#world.timers.sleep(CLOSE_WITHIN_MS, over.signal)]);
+    if (this.#end !== undefined) return this.#end.end();
+    this.#pool.removeListener("error", this.#onIdleError);
+    this.#pool.removeListener("connect", this.#onNewConnection);
   }
 
   async #repeated<T>(call: Call, attempt: (use: Use) => Promise<T>): Promise<T> {

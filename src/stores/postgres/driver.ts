@@ -1,6 +1,7 @@
 /** What is used of `pg` (node-postgres), which the caller brings or which is loaded on first use. */
 
 import { StoreUnusableError } from "../../errors.ts";
+import type { EndingClient, EndingPool } from "../../node-postgres/ending.ts";
 
 export interface PgQuery {
   readonly text: string;
@@ -43,7 +44,7 @@ export interface PgPool {
 }
 
 /** A connection outside any pool, for listening. */
-export interface PgConnection extends PgClient {
+export interface PgConnection extends PgClient, EndingClient {
   /** The number of the server's process, as it was told when connecting; poolers make one up. */
   readonly processID?: number | null;
   connect(): Promise<unknown>;
@@ -55,7 +56,7 @@ export interface PgConnection extends PgClient {
 }
 
 export interface Pg {
-  readonly Pool: new (config: Record<string, unknown>) => PgPool;
+  readonly Pool: new (config: Record<string, unknown>) => PgPool & EndingPool;
   readonly Client: new (config: Record<string, unknown>) => PgConnection;
 }
 

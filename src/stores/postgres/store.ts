@@ -131,8 +131,7 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#bell.close();
-    await this.#calls.close();
+    await Promise.all([this.#bell.close(), this.#calls.close()]);
   }
 
   async enqueue(

@@ -1,4 +1,4 @@
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sleepBy } from "../../../src/clock/sleep.ts";
 import { systemWorld } from "../../../src/clock/system.ts";
 import type { Timer, World } from "../../../src/clock/world.ts";
@@ -33,6 +33,10 @@ function watchedWorld(): { readonly world: World; readonly pending: ReadonlySet<
   return { world: { ...system, timers }, pending };
 }
 
+function sockets(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
+}
+
 optional("closing a store on PostgreSQL 18", missingPostgres(18), () => {
   describe("a store that is closed", () => {
     it("leaves no timer behind that its process would wait for", async () => {
@@ -42,6 +46,17 @@ optional("closing a store on PostgreSQL 18", missingPostgres(18), () => {
       await store.close();
       // Each of them would go on for longer than this waits.
       await eventually("no timer is left", () => pending.size === 0, 1_500);
+    });
+
+    it("has no connection left when closing is done", async () => {
+      const store = storeOn(await worldOf(18));
+      const before = sockets();
+      await store.enqueue([newJob()], CALL);
+      const woken = new Promise<void>((resolve) => store.listen(resolve).arm());
+      await woken; // it listens, on a connection of its own
+      expect(sockets()).toBeGreaterThan(before + 1);
+      await store.close();
+      expect(sockets()).toBe(before);
     });
   });
 });

@@ -4,6 +4,7 @@ import { defineJob } from "../../../src/client/define-job.ts";
 import { Leasehold } from "../../../src/client/leasehold.ts";
 import { systemWorld } from "../../../src/clock/system.ts";
 import { SchemaVersionError } from "../../../src/errors.ts";
+import { PoolEnd } from "../../../src/node-postgres/ending.ts";
 import { Connections } from "../../../src/stores/postgres/connections.ts";
 import { postgres } from "../../../src/stores/postgres/index.ts";
 import { Migrator } from "../../../src/stores/postgres/migrate.ts";
@@ -51,13 +52,8 @@ async function newWorld(version: (typeof POSTGRES_VERSIONS)[number]): Promise<Wo
   });
   const migrator = (later: readonly Migration[]): Migrator => {
     const world = systemWorld();
-    const connections = new Connections(
-      pool,
-      new Texts(loadStatements(schema), undefined),
-      world,
-      schema,
-      true,
-    );
+    const texts = new Texts(loadStatements(schema), undefined);
+    const connections = new Connections({ pool, end: new PoolEnd(pool, world.timers) }, texts, world, schema);
     return new Migrator(connections, schema, schema, world, [...loadMigrations(schema), ...later]);
   };
   return {

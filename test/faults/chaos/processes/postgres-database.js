@@ -2,6 +2,7 @@
 
 import { postgresGuard, StaleTokenError } from "leasehold/destinations/postgres";
 import pg from "pg";
+import { PoolEnd } from "../../../../dist/node-postgres/ending.js";
 import { decisionRow, INSERT_DECISION } from "./decisions.js";
 
 /** How long one statement may take, ms: a frozen owner may hold the lock on its line. */
@@ -18,6 +19,7 @@ export async function postgresDatabase(connectionString, world) {
     max: 4,
     query_timeout: TIMEOUT_MS,
   });
+  const end = new PoolEnd(pool, world.timers);
   pool.on("error", () => {}); // an idle connection that was ended: the next query opens another
   pool.on("connect", (client) => client.on("error", () => {})); // one in use: its next query fails
   const guard = postgresGuard({ connectionString, timeoutMs: TIMEOUT_MS, world });
@@ -66,7 +68,7 @@ export async function postgresDatabase(connectionString, world) {
     isStale: (error) => error instanceof StaleTokenError,
     close: async () => {
       await guard.close();
-      await pool.end();
+      await end.end();
     },
   };
 }
