@@ -145,6 +145,8 @@ export class Run implements LeaseHolder, ContextRun {
     if (this.steps !== undefined) settlement = await this.#withSteps(this.steps, settlement);
     this.settlement = settlement;
     this.phase = "settling";
+    // It did not hang: however long its outcome takes to be known, its lease is kept for it.
+    if (this.claimed.job.maxRunMs !== null) this.host.limit(this.lease, Number.POSITIVE_INFINITY);
     this.host.handlerEnded(this);
     if (this.completing !== undefined || this.host.writer.isBusyWith(this)) await this.#quiet();
     this.#conclude();

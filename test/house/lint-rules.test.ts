@@ -60,6 +60,11 @@ describe("imports go one way", () => {
       ],
     },
     {
+      folder: "src/node-postgres",
+      may: ["../clock/world.ts", "../errors.ts"],
+      mayNot: ["../stores/store.ts", "../destinations/destination.ts", "../client/a.ts"],
+    },
+    {
       folder: "src/schedules",
       may: ["../protocol/slots.ts", "../errors.ts", "./cron.ts", "croner"],
       mayNot: ["../clock/world.ts", "../stores/store.ts", "../client/a.ts", "../worker/a.ts"],

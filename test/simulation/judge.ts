@@ -39,12 +39,17 @@ export class Judge {
   readonly behind = new Map<JobId, Behind>();
   /** Owners whose worker has been stopped, and has said so. */
   readonly #stopped = new Set<Owner>();
-  /** True time at which something befell the store itself. */
-  troubledAtMs: number = Number.NEGATIVE_INFINITY;
+  /** True time until which what befell the store itself may still show. */
+  #storeTroubledUntilMs = Number.NEGATIVE_INFINITY;
   readonly #time: VirtualTime;
 
   constructor(time: VirtualTime) {
     this.#time = time;
+  }
+
+  /** Something befell the store now, and goes on for so many ms. */
+  storeInTrouble(ms: number): void {
+    this.#storeTroubledUntilMs = Math.max(this.#storeTroubledUntilMs, this.#time.nowMs + ms);
   }
 
   stopped(owner: Owner): void {
@@ -120,7 +125,7 @@ export class Judge {
       owner === undefined ||
       owner.isDead ||
       owner.troubledUntilMs >= sinceMs ||
-      this.troubledAtMs >= sinceMs ||
+      this.#storeTroubledUntilMs >= sinceMs ||
       this.#stopped.has(before.owner) ||
       !this.heard.has(run) ||
       this.given.has(run);

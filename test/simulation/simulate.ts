@@ -140,7 +140,7 @@ class Simulation {
     const { time, faults, cluster, judge, destination, terms } = this.#world;
     this.#isHealed = true;
     faults.heal();
-    judge.troubledAtMs = time.nowMs;
+    judge.storeInTrouble(0);
     cluster.heal();
     destination.isCutOff = false;
     for (const { process, effects } of this.#crew.running) {
@@ -203,7 +203,7 @@ class Simulation {
     } else if (fault === "cut off the destination") this.#cutOff(chance.between(0.1, 2) * leaseMs);
     else if (fault === "cancel" || fault === "revoke" || fault === "retry") this.#operate(fault);
     else {
-      this.#world.judge.troubledAtMs = this.#world.time.nowMs;
+      this.#world.judge.storeInTrouble(0);
       if (fault === "step the store's clock") cluster.stepClock(chance.between(-3, 3) * leaseMs);
       else if (fault === "pause the store") this.#pauseStore(chance.between(0.1, 2) * leaseMs);
       else if (fault === "stall the standby") this.#stallStandby(chance.between(0.1, 2) * leaseMs);
@@ -230,20 +230,20 @@ class Simulation {
   #pauseStore(ms: number): void {
     const { cluster, judge, time } = this.#world;
     cluster.pause(ms);
-    judge.troubledAtMs = time.nowMs + ms;
+    judge.storeInTrouble(ms);
   }
 
   #stallStandby(ms: number): void {
     const { cluster, judge, time, terms } = this.#world;
     cluster.stallStandby(ms);
-    if (terms.cluster.isSynchronous) judge.troubledAtMs = time.nowMs + ms;
+    if (terms.cluster.isSynchronous) judge.storeInTrouble(ms);
   }
 
   #failOver(): void {
     const { cluster, chance, terms, judge, time } = this.#world;
     const promote = (): void => {
       if (this.#isHealed) return;
-      judge.troubledAtMs = time.nowMs + terms.cluster.zombieMs;
+      judge.storeInTrouble(terms.cluster.zombieMs);
       cluster.failOver(chance.happens(0.5) ? 0 : chance.between(-1, 1) * terms.leaseMs);
     };
     promote();

@@ -130,6 +130,25 @@ describe("renewal on the main loop (W2)", () => {
     await stopped;
   });
 
+  it("goes on renewing a run whose handler has ended in time, whenever the store answers for its end", async () => {
+    const { leasehold, world, store } = testWorld();
+    const job = defineJob({ name: "job", leaseMs: 600, maxRunMs: 2_000, run: () => {} });
+    const { jobId } = await leasehold.enqueue(job);
+    let left = 8;
+    store.before("settle", (async () => {
+      if (left-- <= 0) return;
+      await world.timers.sleep(1_000);
+      throw new UnknownOutcomeError("settle", "time-out");
+    }) as never);
+    const worker = leasehold.work([job], { graceMs: 100 });
+    await world.advance(6_000);
+    expect((await leasehold.counts())[0]).toMatchObject({ leased: 1, expired: 0 });
+    await world.advance(6_000);
+    expect(await leasehold.get(jobId)).toMatchObject({ state: "completed", attempt: 1, generation: 1 });
+    await worker.stop();
+    expect(worker.counts).toMatchObject({ completed: 1, lost: 0 });
+  });
+
   it("looks at deadlines with one timer, however many runs there are", async () => {
     const { leasehold, world } = testWorld();
     const hold = gate();
