@@ -228,13 +228,13 @@ class Simulation {
 
   /** Whoever has waited for it is troubled until it answers again. */
   #pauseStore(ms: number): void {
-    const { cluster, judge, time } = this.#world;
+    const { cluster, judge } = this.#world;
     cluster.pause(ms);
     judge.storeInTrouble(ms);
   }
 
   #stallStandby(ms: number): void {
-    const { cluster, judge, time, terms } = this.#world;
+    const { cluster, judge, terms } = this.#world;
     cluster.stallStandby(ms);
     if (terms.cluster.isSynchronous) judge.storeInTrouble(ms);
   }
