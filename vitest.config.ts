@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
 /** Runs that are judged by how soon things happen: they have the machine for themselves, after everything else. */
 const ALONE = ["test/faults/chaos/chaos.test.ts"];
@@ -11,6 +12,7 @@ export default defineConfig({
     // Tests wait for signals, never for time; these are for the day on which a signal does not come.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    sequence: { sequencer: LongestFirst },
     coverage: { provider: "v8", include: ["src/**"] },
     projects: [
       {
@@ -19,8 +21,8 @@ export default defineConfig({
           name: "suite",
           include: ["test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...ALONE],
-          // One more than there are cores in CI: many tests wait for leases and for disks.
-          maxWorkers: 3,
+          // Two more than there are cores in CI: many tests wait for leases and for disks.
+          maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },
       },

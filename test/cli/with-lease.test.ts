@@ -151,7 +151,7 @@ describe("with-lease", () => {
       process.on("SIGTERM", () => console.log("no"));
       setInterval(() => {}, 1_000);`;
     const holder = startCli(
-      ["with-lease", "nightly", "--lease", "1s", "--grace", "50ms", "--", node, "-e", stubborn],
+      ["with-lease", "nightly", "--lease", "3s", "--grace", "50ms", "--", node, "-e", stubborn],
       { cwd },
     );
     await holder.saw(/grandchild/);

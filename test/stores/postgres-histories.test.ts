@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
+import { drawnVersions } from "../support/drawn-stores.ts";
 import { replayLongHistories } from "../support/long-histories.ts";
 import { optional } from "../support/optional.ts";
 import { type PostgresWorld, postgresWorld } from "../support/postgres-harness.ts";
-import { missingPostgres, POSTGRES_VERSIONS, type PostgresVersion } from "../support/postgres-server.ts";
+import { missingPostgres, type PostgresVersion } from "../support/postgres-server.ts";
 import { replayHistories } from "../support/replay.ts";
 
 // Thousands of steps, on a machine that may be busy with other tests.
@@ -17,7 +18,7 @@ async function inWorld<T>(version: PostgresVersion, body: (world: PostgresWorld)
   }
 }
 
-for (const version of POSTGRES_VERSIONS) {
+for (const version of drawnVersions("histories")) {
   optional(`histories on PostgreSQL ${version}`, missingPostgres(version), () => {
     describe("the store answers as the protocol core does in", () => {
       it("every history of one job of two steps", async () => {

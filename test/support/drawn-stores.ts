@@ -1,6 +1,6 @@
-/** On which of the two real stores a long test runs. */
+/** On which of the two real stores, and of the servers, a long test runs. */
 
-import { missingPostgres } from "./postgres-server.ts";
+import { missingPostgres, POSTGRES_VERSIONS, type PostgresVersion } from "./postgres-server.ts";
 import { seededRandom } from "./seed.ts";
 
 export type StoreKind = "sqlite" | "postgres";
@@ -14,4 +14,10 @@ const BOTH: readonly StoreKind[] = ["sqlite", "postgres"];
 export function drawnStores(part: string): readonly StoreKind[] {
   if (process.env["LEASEHOLD_STORES"] === "both" || missingPostgres(18) !== undefined) return BOTH;
   return [seededRandom(`stores of ${part}`)() < 0.5 ? "sqlite" : "postgres"];
+}
+
+/** One of them likewise. */
+export function drawnVersions(part: string): readonly PostgresVersion[] {
+  if (process.env["LEASEHOLD_STORES"] === "both") return POSTGRES_VERSIONS;
+  return [seededRandom(`version of ${part}`)() < 0.5 ? 15 : 18];
 }

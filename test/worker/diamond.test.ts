@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { defineJob } from "../../src/client/define-job.ts";
 import { Leasehold } from "../../src/client/leasehold.ts";
 import { systemWorld } from "../../src/clock/system.ts";
@@ -11,6 +11,7 @@ import { postgres } from "../../src/stores/postgres/index.ts";
 import { sqlite } from "../../src/stores/sqlite/index.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { Child } from "../support/child.ts";
+import { drawnStores } from "../support/drawn-stores.ts";
 import { optional } from "../support/optional.ts";
 import { emptyDatabase } from "../support/postgres-database.ts";
 import { missingPostgres } from "../support/postgres-server.ts";
@@ -82,18 +83,27 @@ async function diamondEnds(store: Store, address: string, size = JOBS): Promise<
   expect(i14NobodyStranded(live.jobs, () => [])).toBeUndefined();
 }
 
-describe("a diamond of 10,000 jobs, whose workers are killed again and again", () => {
-  it("ends on SQLite, each job after those that it waits for", { timeout: 180_000 }, async () => {
+const ON = {
+  async sqlite() {
     const folder = mkdtempSync(join(tmpdir(), "leasehold-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const path = join(folder, "test.db");
     await diamondEnds(sqlite(path), path);
-  });
+  },
+  async postgres() {
+    const url = await emptyDatabase(18);
+    await diamondEnds(postgres(url), url, JOBS_ON_POSTGRES);
+  },
+};
 
-  optional("a diamond on PostgreSQL 18", missingPostgres(18), () => {
-    it("ends on PostgreSQL, each job after those that it waits for", { timeout: 180_000 }, async () => {
-      const url = await emptyDatabase(18);
-      await diamondEnds(postgres(url), url, JOBS_ON_POSTGRES);
-    });
+for (const kind of drawnStores("a diamond")) {
+  optional(`a diamond on ${kind}`, kind === "sqlite" ? undefined : missingPostgres(18), () => {
+    it(
+      "of thousands of jobs ends, each job after those that it waits for, whose workers are killed again and again",
+      {
+        timeout: 180_000,
+      },
+      ON[kind],
+    );
   });
-});
+}

@@ -60,7 +60,7 @@ optional("connections to PostgreSQL 18 that are killed under a worker", missingP
       const world = await faultWorld();
       const long = defineJob({
         name: "long",
-        leaseMs: 2_000,
+        leaseMs: 5_000,
         run: ({ signal }) =>
           new Promise((_, reject) => {
             signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -88,7 +88,7 @@ optional("connections to PostgreSQL 18 that are killed under a worker", missingP
       const end = gate();
       const long = defineJob({
         name: "long",
-        leaseMs: 2_000,
+        leaseMs: 5_000,
         async run({ lease, signal }) {
           await end.promise;
           return { state: lease.state, aborted: signal.aborted };
