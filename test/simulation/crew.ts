@@ -140,7 +140,8 @@ export class Crew {
       if (outcome !== "stale" && outcome !== "gone") return;
       effects.refused(run);
       this.#world.judge.given.add(run);
-      if (!ends.has(run)) ends.set(run, { outcome, position });
+      // That it was current is what an earlier answer said.
+      if ((ends.get(run)?.outcome ?? "current") === "current") ends.set(run, { outcome, position });
     });
   }
 
