@@ -56,5 +56,5 @@ export function testsOf({ file, tests }: SourceMutant, tier: Tier): readonly str
   if (tier === "kits") return ["test/destinations/conformance.test.ts"];
   if (tier === "faults") return ["test/faults/postgres"];
   const store = /^src\/stores\/(sqlite|postgres)\//.exec(file)?.[1] ?? "memory";
-  return [`test/stores/${store}.test.ts`];
+  return [`test/stores/${store === "postgres" ? "postgres-18" : store}.test.ts`];
 }

@@ -6,10 +6,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * the other workers have nothing to do. A run that knows nothing of earlier ones goes by the sizes of the files.
  */
 const LONG: readonly string[] = [
-  "model.test.ts",
-  "postgres-pooler.test.ts",
+  "postgres-drawn.test.ts",
   "postgres-18.test.ts",
-  "postgres-15.test.ts",
   "drill.test.ts",
   "postgres-histories.test.ts",
   "code-blocks.test.ts",
@@ -20,6 +18,7 @@ const LONG: readonly string[] = [
   "sqlite.test.ts",
   "file-checksums.test.ts",
   "diamond.test.ts",
+  "model.test.ts",
   "inspect.test.ts",
   "jobs-module.test.ts",
   "healing.test.ts",

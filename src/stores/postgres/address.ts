@@ -8,6 +8,13 @@ import { DEFAULT_MAX_CONNECTIONS, DEFAULT_SCHEMA, type PostgresOptions } from ".
 
 /** How long one attempt to connect may take, ms. */
 const CONNECT_TIMEOUT_MS = 10_000;
+/**
+ * For renewals: an attempt that began while the network was cut says nothing for seconds after it has healed, and leases
+ * do not wait for it.
+ */
+const RENEWAL_CONNECT_TIMEOUT_MS = 2_000;
+/** Connections that may wait for an answer which nobody waits for any more. */
+const MOST_LINGERING = 2;
 
 const COMMON = {
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -31,6 +38,8 @@ export function schemaOf(options: PostgresOptions): string {
 
 export interface OpenPool {
   readonly pool: PgPool;
+  /** How many of its connections may go on waiting for the answer of a call that was given up. */
+  readonly mayLinger: number;
   /** Undefined when the pool is the caller's to end. */
   readonly end: PoolEnd | undefined;
 }
@@ -41,14 +50,18 @@ export async function openPool(
   name: ConnectionName,
   timers: Timers,
 ): Promise<OpenPool> {
-  if (options.pool !== undefined) return { pool: options.pool, end: undefined };
+  if (options.pool !== undefined) return { pool: options.pool, mayLinger: 0, end: undefined };
   const { Pool } = await loadPg();
+  const max = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
+  const renews = name === "leasehold renew";
   const pool = new Pool({
     ...named(name),
+    ...(renews ? { connectionTimeoutMillis: RENEWAL_CONNECT_TIMEOUT_MS } : {}),
     connectionString: options.connectionString,
-    max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+    max,
   });
-  return { pool, end: new PoolEnd(pool, timers) };
+  // One at least is for the calls that are made.
+  return { pool, mayLinger: Math.min(MOST_LINGERING, max - 1), end: new PoolEnd(pool, timers) };
 }
 
 /** Not yet connected; gives up a statement that gets no answer. */

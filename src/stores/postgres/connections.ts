@@ -4,6 +4,7 @@ import type { PoolEnd } from "../../node-postgres/ending.ts";
 import type { OpenPool } from "./address.ts";
 import type { PgClient, PgPool, PooledClient } from "./driver.ts";
 import { afterCommit, afterSending, isRepeatable, leavesConnection, unreachable } from "./failure.ts";
+import { Lingering } from "./lingering.ts";
 import { Prepared } from "./prepared.ts";
 import { type OwnSql, type Row, statementsOn, type Texts } from "./statements.ts";
 import { QueryFailed, Use } from "./use.ts";
@@ -42,6 +43,7 @@ export class Connections {
   readonly #store: string;
   /** Undefined when the pool is the caller's to end. */
   readonly #end: PoolEnd | undefined;
+  readonly #lingering: Lingering;
   readonly #onIdleError = (): void => {};
   readonly #onNewConnection = (client: PgClient): void => {
     const ignore = (): void => {};
@@ -53,9 +55,10 @@ export class Connections {
   #closed = false;
 
   /** @param end undefined when the pool is the caller's */
-  constructor({ pool, end }: OpenPool, texts: Texts, world: World, store: string) {
+  constructor({ pool, mayLinger, end }: OpenPool, texts: Texts, world: World, store: string) {
     this.#pool = pool;
     this.#end = end;
+    this.#lingering = new Lingering(mayLinger);
     this.#prepared = new Prepared(texts, end !== undefined);
     this.#texts = texts;
     this.#world = world;
@@ -129,6 +132,7 @@ export class Connections {
     if (this.#closed) return;
     this.#closed = true;
     for (const refuse of this.#refuse) refuse();
+    this.#lingering.close();
     if (this.#end !== undefined) return this.#end.end();
     this.#pool.removeListener("error", this.#onIdleError);
     this.#pool.removeListener("connect", this.#onNewConnection);
@@ -149,14 +153,14 @@ export class Connections {
     try {
       const isKnown = this.#prepared.isDirect(use.client) !== undefined;
       const work = isKnown ? attempt(use) : use.run(this.#prepared.look(use.client)).then(() => attempt(use));
-      const value = await this.#inTime(call, work, () => this.#late(call, use));
+      const value = await this.#inTime(call, work, () => this.#late(call, use, isKnown ? work : undefined));
       use.release(true);
       if (call.writes && use.unsynced !== undefined)
         throw new UnknownOutcomeError(call.operation, use.unsynced);
       return { value };
     } catch (error) {
       const cause = error instanceof QueryFailed ? error.cause : error;
-      if (use.isReleased) throw error;
+      if (use.isReleased || this.#lingering.has(use)) throw error;
       use.release(await this.#isInOrder(use, error));
       if (!(error instanceof QueryFailed)) throw error;
       if (isRepeatable(cause) || this.#prepared.lost(use.client, cause)) return { again: cause };
@@ -176,9 +180,14 @@ export class Connections {
     );
   }
 
-  /** Giving up does not stop the server, but what was not committed will not be: its connection is closed. */
-  #late(call: Call, use: Use): Error {
-    use.release(false);
+  /**
+   * Giving up does not stop the server, but what was not committed will not be: its connection is closed.
+   *
+   * @param statement what was sent and is not answered yet, if nothing would be sent behind it
+   */
+  #late(call: Call, use: Use, statement: Promise<unknown> | undefined): Error {
+    if (statement !== undefined && use.commit === "by itself") this.#lingering.add(use, statement);
+    else use.release(false);
     const waitedMs = this.#world.clock.monotonicMs() - call.beganMs;
     return use.commit === "to come" || !call.writes
       ? new StoreBusyError(call.operation, waitedMs)

@@ -12,6 +12,11 @@ import { PostgresStore } from "./store.ts";
  */
 const OPEN_TRIES = 5;
 const OPEN_AGAIN_MS = 200;
+/**
+ * One is what is used. On a network that loses packets, or of a server that is slow, a call that was given up may hold on
+ * to its connection, and an attempt to connect may hang: leases wait for neither.
+ */
+const MOST_CONNECTIONS = 3;
 
 /** @param options those of `RenewalThreadSpec`, as they came through to the thread */
 export async function openRenewal(options: {
@@ -20,7 +25,7 @@ export async function openRenewal(options: {
 }): Promise<RenewalStore> {
   // The process has migrated the store before it starts the thread.
   const store = new PostgresStore(
-    { ...options, migrate: false, listen: false, maxConnections: 1 },
+    { ...options, migrate: false, listen: false, maxConnections: MOST_CONNECTIONS },
     options.schema,
     undefined,
     { name: "leasehold renew", warn: noWarnings },

@@ -53,7 +53,12 @@ async function newWorld(version: (typeof POSTGRES_VERSIONS)[number]): Promise<Wo
   const migrator = (later: readonly Migration[]): Migrator => {
     const world = systemWorld();
     const texts = new Texts(loadStatements(schema), undefined);
-    const connections = new Connections({ pool, end: new PoolEnd(pool, world.timers) }, texts, world, schema);
+    const connections = new Connections(
+      { pool, mayLinger: 0, end: new PoolEnd(pool, world.timers) },
+      texts,
+      world,
+      schema,
+    );
     return new Migrator(connections, schema, schema, world, [...loadMigrations(schema), ...later]);
   };
   return {
