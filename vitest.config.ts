@@ -4,6 +4,19 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 /** Runs that are judged by how soon things happen: they have the machine for themselves, after everything else. */
 const ALONE = ["test/faults/chaos/chaos.test.ts"];
 
+/** What keeps to itself: these files share their processes, which saves each of them half of its time. */
+const TOGETHER = [
+  "test/{protocol,client,clock,schedules,testing}/*.test.ts",
+  "test/printable.test.ts",
+  "test/worker/*.test.ts",
+  "test/stores/{memory,sqlite}/*.test.ts",
+  "test/faults/chaos/checker/*.test.ts",
+  "test/destinations/**/*.test.ts",
+];
+
+/** Two more than there are cores in CI: many tests wait for leases and for disks. */
+const WORKERS = 4;
+
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
@@ -20,9 +33,18 @@ export default defineConfig({
         test: {
           name: "suite",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...ALONE],
-          // Two more than there are cores in CI: many tests wait for leases and for disks.
-          maxWorkers: 4,
+          exclude: [...configDefaults.exclude, ...TOGETHER, ...ALONE],
+          maxWorkers: WORKERS,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: TOGETHER,
+          isolate: false,
+          maxWorkers: WORKERS,
           sequence: { groupOrder: 0 },
         },
       },
