@@ -25,6 +25,7 @@ export function setup(project: TestProject): () => Promise<void> {
   if (process.env["LEASEHOLD_BUILT"] !== "1" && process.env[SET_UP] === undefined) build();
   project.onTestsRerun(async () => build());
 
+  startQuickly();
   const seed = seedFrom(process.env[SET_UP] ?? process.env["SEED"]);
   if (process.env[SET_UP] === undefined)
     console.log(`seed ${seed}: \`SEED=${seed} npm test\` draws the same numbers again`);
@@ -35,6 +36,17 @@ export function setup(project: TestProject): () => Promise<void> {
   chmodSync(folder, 0o711); // as root, the server is another user's
   project.provide("servers", { folder, parent: process.pid });
   return () => stopServers(folder);
+}
+
+/**
+ * Where more certificates are named, Node 20 reads all that it has at every start, which takes longer than the rest of the
+ * start; tests start two thousand processes, of which npm alone talks to strangers.
+ */
+function startQuickly(): void {
+  const { NODE_EXTRA_CA_CERTS: certificates } = process.env;
+  if (certificates === undefined) return;
+  process.env["npm_config_cafile"] ??= certificates;
+  delete process.env["NODE_EXTRA_CA_CERTS"];
 }
 
 function build(): void {
