@@ -6,6 +6,7 @@ import type { Timers } from "../clock/world.ts";
 const WITHIN_MS = 2_000;
 
 export interface EndingClient {
+  on(event: "end", listener: () => void): unknown;
   /** Its socket keeps the process alive no longer. */
   unref(): unknown;
 }
@@ -13,8 +14,15 @@ export interface EndingClient {
 /** What is used of a `pg.Pool`. */
 export interface EndingPool {
   end(): Promise<void>;
-  // biome-ignore lint/suspicious/noExplicitAny: the types of pg leave `unref` out
-  on(event: "connect" | "remove", listener: (client: any) => void): unknown;
+}
+
+/** What is used of the package `pg`. */
+export interface EndingPg<Pool extends EndingPool> {
+  readonly Pool: new (config: Record<string, unknown>) => Pool;
+  /** Makes each an `EndingClient`, though the types of pg leave `unref` out. */
+  readonly Client: new (
+    config: Record<string, unknown>,
+  ) => unknown;
 }
 
 /**
@@ -39,32 +47,48 @@ export async function untilEnded(
 
 /** The end of a pool of our own: `pool.end()` is done before the pool's connections are. */
 export class PoolEnd {
-  readonly #pool: EndingPool;
   readonly #timers: Timers;
-  readonly #connected = new Set<EndingClient>();
+  /** Also those that have not connected yet. */
+  readonly #clients = new Set<EndingClient>();
+  #pool: EndingPool | undefined;
   /** Of the wait for the last one. */
   #gone: (() => void) | undefined;
 
-  /** To be made before the pool's first connection. */
-  constructor(pool: EndingPool, timers: Timers) {
-    this.#pool = pool;
+  constructor(timers: Timers) {
     this.#timers = timers;
-    pool.on("connect", (client: EndingClient) => this.#connected.add(client));
-    pool.on("remove", (client: EndingClient) => {
-      this.#connected.delete(client);
-      if (this.#connected.size === 0) this.#gone?.();
-    });
+  }
+
+  /** The pool that it is to end. */
+  open<Pool extends EndingPool>({ Pool, Client }: EndingPg<Pool>, config: Record<string, unknown>): Pool {
+    const opened = (client: EndingClient): void => this.#opened(client);
+    class Known extends (Client as new (config: Record<string, unknown>) => EndingClient) {
+      constructor(settings: Record<string, unknown>) {
+        super(settings);
+        opened(this);
+      }
+    }
+    const pool = new Pool({ ...config, Client: Known });
+    this.#pool = pool;
+    return pool;
   }
 
   end(): Promise<void> {
-    return untilEnded(this.#allEnded(), this.#connected, this.#timers);
+    return untilEnded(this.#allEnded(), this.#clients, this.#timers);
+  }
+
+  #opened(client: EndingClient): void {
+    this.#clients.add(client);
+    client.on("end", () => {
+      this.#clients.delete(client);
+      if (this.#clients.size === 0) this.#gone?.();
+    });
   }
 
   async #allEnded(): Promise<void> {
     const gone = new Promise<void>((resolve) => {
       this.#gone = resolve;
     });
-    await this.#pool.end();
-    if (this.#connected.size > 0) await gone;
+    await this.#pool?.end();
+    if (this.#clients.size > 0) await gone;
   }
 }

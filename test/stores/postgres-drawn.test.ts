@@ -17,7 +17,7 @@ const OTHERS = [
     part: "PostgreSQL 18 behind PgBouncer in transaction mode",
     missing: missingPooler(18),
     store: "the store on PostgreSQL 18 through PgBouncer",
-    harness: postgresHarness(18, 20),
+    harness: postgresHarness(18, { pooler: 20 }),
   },
 ];
 

@@ -31,7 +31,7 @@ for (const version of drawnVersions("histories")) {
         expect(histories).toBeGreaterThan(10);
       });
 
-      it("long random histories", () => inWorld(version, (world) => replayLongHistories(world, 60, 60)));
+      it("long random histories", () => inWorld(version, (world) => replayLongHistories(world, 30, 60)));
     });
   });
 }

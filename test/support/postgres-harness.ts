@@ -26,6 +26,19 @@ function asideOn(url: string): pg.Pool {
   return aside;
 }
 
+/** One of a caller's own for each server and test file: its connections keep what they have prepared from test to test. */
+const callers = new Map<string, pg.Pool>();
+
+function callersPool(url: string): pg.Pool {
+  let pool = callers.get(url);
+  if (pool === undefined) {
+    pool = new pg.Pool({ connectionString: url, max: 10, idleTimeoutMillis: 0, allowExitOnIdle: true });
+    pool.on("error", () => {});
+    callers.set(url, pool);
+  }
+  return pool;
+}
+
 /** Tables up to this size are emptied row by row: a truncation makes new files, which takes forty times as long, bytes. */
 const SMALL = 128 * 1024;
 
@@ -59,8 +72,17 @@ export interface PostgresWorld extends ConformanceWorld {
   query(text: string, params?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** @param size with it the stores and the callers' transactions go through a pooler with so many server connections */
-export async function postgresWorld(version: PostgresVersion, size?: number): Promise<PostgresWorld> {
+export interface PostgresWorldOptions {
+  /** The stores and the callers' transactions go through a pooler with so many server connections. */
+  readonly pooler?: number;
+  /** The stores share one pool, which they were given. */
+  readonly isGivenPool?: boolean;
+}
+
+export async function postgresWorld(
+  version: PostgresVersion,
+  { pooler: size, isGivenPool = false }: PostgresWorldOptions = {},
+): Promise<PostgresWorld> {
   const direct = await postgresServer(version, inject("servers"));
   const url = size === undefined ? direct : await pgbouncer(version, size, inject("servers"));
   const aside = asideOn(direct);
@@ -77,7 +99,7 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
   const open = (where = schema, address = url): Store => {
     // No sweep is put off: time does not pass here.
     const store = postgres({
-      connectionString: address,
+      ...(isGivenPool && address === url ? { pool: callersPool(url) } : { connectionString: address }),
       schema: where,
       sweepMs: 0,
       trace: (_, parameters) => bound.push(...parameters),
@@ -185,6 +207,9 @@ export async function postgresWorld(version: PostgresVersion, size?: number): Pr
   };
 }
 
-export function postgresHarness(version: PostgresVersion, size?: number): ConformanceHarness {
-  return { open: () => postgresWorld(version, size), timePrecisionMs: 1, gaps: [] };
+export function postgresHarness(
+  version: PostgresVersion,
+  options: PostgresWorldOptions = {},
+): ConformanceHarness {
+  return { open: () => postgresWorld(version, options), timePrecisionMs: 1, gaps: [] };
 }

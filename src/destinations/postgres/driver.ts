@@ -2,7 +2,7 @@
 
 import type { Timers } from "../../clock/world.ts";
 import { StoreUnusableError } from "../../errors.ts";
-import { type EndingPool, PoolEnd } from "../../node-postgres/ending.ts";
+import { type EndingPg, type EndingPool, PoolEnd } from "../../node-postgres/ending.ts";
 
 export interface GuardClient {
   // biome-ignore lint/suspicious/noExplicitAny: rows are as the statement makes them
@@ -23,9 +23,7 @@ interface Listening {
   on(event: "connect", listener: (client: GuardClient) => void): unknown;
 }
 
-interface Pg {
-  readonly Pool: new (config: Record<string, unknown>) => GuardPool & EndingPool & Listening;
-}
+type Pg = EndingPg<GuardPool & EndingPool & Listening>;
 
 interface OwnPool {
   readonly pool: GuardPool;
@@ -36,8 +34,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /** @throws {StoreUnusableError} when `pg` is not installed */
 export async function openPool(connectionString: string, timers: Timers): Promise<OwnPool> {
-  const { Pool } = await loadPg();
-  const pool = new Pool({
+  const end = new PoolEnd(timers);
+  const pool = end.open(await loadPg(), {
     connectionString,
     max: 4,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -47,7 +45,7 @@ export async function openPool(connectionString: string, timers: Timers): Promis
   pool.on("error", () => {}); // an idle connection was lost: the pool makes another
   // One may be lost in the packet that opens it, when the pool listens no longer and its user not yet.
   pool.on("connect", (client) => client.on("error", () => {}));
-  return { pool, end: new PoolEnd(pool, timers) };
+  return { pool, end };
 }
 
 async function loadPg(): Promise<Pg> {

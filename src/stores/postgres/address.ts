@@ -51,17 +51,18 @@ export async function openPool(
   timers: Timers,
 ): Promise<OpenPool> {
   if (options.pool !== undefined) return { pool: options.pool, mayLinger: 0, end: undefined };
-  const { Pool } = await loadPg();
+  const pg = await loadPg();
   const max = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
   const renews = name === "leasehold renew";
-  const pool = new Pool({
+  const end = new PoolEnd(timers);
+  const pool = end.open(pg, {
     ...named(name),
     ...(renews ? { connectionTimeoutMillis: RENEWAL_CONNECT_TIMEOUT_MS } : {}),
     connectionString: options.connectionString,
     max,
   });
   // One at least is for the calls that are made.
-  return { pool, mayLinger: Math.min(MOST_LINGERING, max - 1), end: new PoolEnd(pool, timers) };
+  return { pool, mayLinger: Math.min(MOST_LINGERING, max - 1), end };
 }
 
 /** Not yet connected; gives up a statement that gets no answer. */

@@ -54,7 +54,7 @@ async function newWorld(version: (typeof POSTGRES_VERSIONS)[number]): Promise<Wo
     const world = systemWorld();
     const texts = new Texts(loadStatements(schema), undefined);
     const connections = new Connections(
-      { pool, mayLinger: 0, end: new PoolEnd(pool, world.timers) },
+      { pool, mayLinger: 0, end: new PoolEnd(world.timers) },
       texts,
       world,
       schema,

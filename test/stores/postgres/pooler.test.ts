@@ -12,7 +12,7 @@ import { CALL, claimAll, ids, newJob, storeOn, timers } from "./world.ts";
 const FEW = 3;
 
 async function pooledWorld(): Promise<PostgresWorld> {
-  const world = await postgresWorld(18, FEW);
+  const world = await postgresWorld(18, { pooler: FEW });
   onTestFinished(() => world.close());
   return world;
 }

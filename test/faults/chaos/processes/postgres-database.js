@@ -14,12 +14,8 @@ const TIMEOUT_MS = 1_500;
  * @returns {Promise<import("./effects.js").GuardedDatabase>}
  */
 export async function postgresDatabase(connectionString, world) {
-  const pool = new pg.Pool({
-    connectionString,
-    max: 4,
-    query_timeout: TIMEOUT_MS,
-  });
-  const end = new PoolEnd(pool, world.timers);
+  const end = new PoolEnd(world.timers);
+  const pool = end.open(pg, { connectionString, max: 4, query_timeout: TIMEOUT_MS });
   pool.on("error", () => {}); // an idle connection that was ended: the next query opens another
   pool.on("connect", (client) => client.on("error", () => {})); // one in use: its next query fails
   const guard = postgresGuard({ connectionString, timeoutMs: TIMEOUT_MS, world });
