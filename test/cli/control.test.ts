@@ -66,7 +66,7 @@ describe("cancel, revoke, retry and delete", () => {
   it("cancel reaches a running job, and revoke takes it from its owner with a higher generation", async () => {
     const cwd = folder();
     file(cwd, "jobs.mjs", JOBS);
-    const id = await enqueued(cwd, "slow", null, { queue: "slow things", leaseMs: 1_000 });
+    const id = await enqueued(cwd, "slow", null, { queue: "slow things", leaseMs: 4_000 });
     const worker = startCli(["work", "jobs.mjs"], { cwd });
     await worker.saw(/slow began/);
     const [revoked] = await cliJson<{ outcome: string; generation: number; token: object }[]>(

@@ -66,7 +66,7 @@ export type FromWorker =
     }
   | {
       readonly kind: "ended";
-      /** As its worker tells it: `completed`, `lost`, … */
+      /** As its worker tells it: `completed`, `lost`, …; `expired` when its own clock ended its trust before that. */
       readonly end: string;
       /** All of the store's answers to the worker's own completion. */
       readonly completions: readonly string[];

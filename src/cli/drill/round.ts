@@ -199,6 +199,10 @@ class Play {
 
   async #completed(who: Performer): Promise<Told<"ended">> {
     const ended = await who.hear("ended");
+    if (ended.end === "expired")
+      throw new RoundBrokenOff(
+        `the current owner could not renew its lease of ${this.#scene.leaseMs} ms in time: give --lease more, or the machine less to do`,
+      );
     // An owner who was not refused by anybody and yet could not end its job: the store is to be asked why.
     if (ended.end !== "completed")
       this.#seen.storeFaults = [`the completion of the current owner came to "${ended.end}"`];

@@ -60,6 +60,10 @@ async function play(part: Part, store: Store, target: Target): Promise<void> {
 /** How the first run ends. The worker is stopped in the same turn, so that no second one begins; its handler may go on. */
 async function firstEnd(worker: Worker): Promise<string> {
   let stopped: Promise<void> | undefined;
+  let hasExpired = false;
+  worker.on("aborted", ({ reason }) => {
+    hasExpired ||= reason === "lease_expired";
+  });
   const end = await new Promise<string>((resolve) => {
     for (const name of ["completed", "retrying", "failed", "cancelled", "released", "lost"] as const) {
       worker.on(name, (event) => {
@@ -71,7 +75,7 @@ async function firstEnd(worker: Worker): Promise<string> {
     }
   });
   await stopped;
-  return end;
+  return hasExpired && end !== "completed" ? "expired" : end;
 }
 
 /** The drill was killed, and nobody else would wake whoever is stopped. */

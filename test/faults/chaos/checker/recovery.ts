@@ -75,9 +75,10 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
   if (waits.length < FEWEST)
     return { notJudged: `${waits.length} re-claims with a free worker, fewer than ${FEWEST}` };
   waits.sort((one, other) => one.afterMs - other.afterMs);
-  const late = waits.slice(Math.ceil(waits.length * 0.99) - 1).filter(({ afterMs }) => afterMs > boundMs);
-  // One in a hundred may be late: it is the one below that is judged.
-  const p99 = waits[Math.ceil(waits.length * 0.99) - 1]!;
+  // One in a hundred may be late, and one of fewer: it is the one below that is judged.
+  const at = Math.min(Math.ceil(waits.length * 0.99), waits.length - 1) - 1;
+  const late = waits.slice(at).filter(({ afterMs }) => afterMs > boundMs);
+  const p99 = waits[at]!;
   if (p99.afterMs <= boundMs) return { broken: [] };
   return {
     broken: late.map(({ broken }) => ({ ...broken, what: `${broken.what}, more than ${boundMs} at p99` })),
