@@ -4,7 +4,7 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 /** Runs that are judged by how soon things happen: they have the machine for themselves, after everything else. */
 const ALONE = ["test/faults/chaos/chaos.test.ts"];
 
-/** What keeps to itself: these files share their processes, which saves each of them half of its time. */
+/** What keeps to itself: these files share their processes, which saves half of what their imports take. */
 const TOGETHER = [
   "test/{protocol,client,clock,schedules,testing}/*.test.ts",
   "test/printable.test.ts",

@@ -16,25 +16,15 @@ let schemas = 0;
 /** Emptied schemas by server: to make one takes many times as long as to empty one. */
 const emptied = new Map<string, string[]>();
 
-function asideOn(url: string): pg.Pool {
-  let aside = asides.get(url);
-  if (aside === undefined) {
-    aside = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
-    aside.on("error", () => {});
-    asides.set(url, aside);
-  }
-  return aside;
-}
-
-/** One of a caller's own for each server and test file: its connections keep what they have prepared from test to test. */
+/** Pools of a caller's own likewise: their connections keep what they have prepared from test to test. */
 const callers = new Map<string, pg.Pool>();
 
-function callersPool(url: string): pg.Pool {
-  let pool = callers.get(url);
+function keptPool(kept: Map<string, pg.Pool>, url: string, max: number): pg.Pool {
+  let pool = kept.get(url);
   if (pool === undefined) {
-    pool = new pg.Pool({ connectionString: url, max: 10, idleTimeoutMillis: 0, allowExitOnIdle: true });
+    pool = new pg.Pool({ connectionString: url, max, idleTimeoutMillis: 0, allowExitOnIdle: true });
     pool.on("error", () => {});
-    callers.set(url, pool);
+    kept.set(url, pool);
   }
   return pool;
 }
@@ -85,7 +75,7 @@ export async function postgresWorld(
 ): Promise<PostgresWorld> {
   const direct = await postgresServer(version, inject("servers"));
   const url = size === undefined ? direct : await pgbouncer(version, size, inject("servers"));
-  const aside = asideOn(direct);
+  const aside = keptPool(asides, direct, 1);
   schemas += 1;
   const used = emptied.get(url)?.pop();
   const schema = used ?? `test_${process.pid}_${schemas}`;
@@ -99,7 +89,9 @@ export async function postgresWorld(
   const open = (where = schema, address = url): Store => {
     // No sweep is put off: time does not pass here.
     const store = postgres({
-      ...(isGivenPool && address === url ? { pool: callersPool(url) } : { connectionString: address }),
+      ...(isGivenPool && address === url
+        ? { pool: keptPool(callers, url, 10) }
+        : { connectionString: address }),
       schema: where,
       sweepMs: 0,
       trace: (_, parameters) => bound.push(...parameters),

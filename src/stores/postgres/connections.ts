@@ -181,7 +181,8 @@ export class Connections {
   }
 
   /**
-   * Giving up does not stop the server, but what was not committed will not be: its connection is closed.
+   * Giving up does not stop the server. A transaction that was not committed will not be, since its connection is closed;
+   * a statement that commits by itself may yet, and its connection lingers.
    *
    * @param statement what was sent and is not answered yet, if nothing would be sent behind it
    */
