@@ -89,7 +89,14 @@ export class Crew {
     const { judge } = this.#world;
     /** By run: the answer that ended it, or said that it is over. */
     const ends = new Map<string, { readonly outcome: string; readonly position: Position }>();
-    remote.onCall = (method) => judge.asks(worker.owner, method);
+    remote.onCall = (method, args) => {
+      judge.asks(worker.owner, method);
+      if (method === "renew") judge.failedRenewals.sent(args[0] as readonly Fence[]);
+    };
+    remote.onFailure = (method, args) => {
+      if (method === "renew")
+        judge.failedRenewals.failed(args[0] as readonly Fence[], this.#world.time.nowMs);
+    };
     remote.onAnswer = (heard) => {
       this.#world.tell(() => `${process.name} hears of ${heard.method}: ${shown(heard)}`);
       if (heard.method === "claim") this.#heardClaim(process, effects, heard);

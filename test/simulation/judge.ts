@@ -4,6 +4,7 @@ import { isEnded } from "../../src/protocol/job.ts";
 import { isSlotOf } from "../../src/protocol/limit.ts";
 import type { Claimed } from "../../src/stores/store.ts";
 import type { Behind } from "./enqueueing.ts";
+import { FailedRenewals } from "./failed-renewals.ts";
 import { grantOf, transitionsOf } from "./observed-store.ts";
 import type { Primary } from "./primary.ts";
 import type { SimProcess } from "./sim-process.ts";
@@ -17,6 +18,9 @@ export interface Seen {
   explained: number;
   freed: number;
 }
+
+/** What part of its lease must be left for a failed renewal to be sent again: more than the margin, and a tick or two. */
+const TIME_TO_ASK_AGAIN = 1 / 3;
 
 /** Looks at each change of each primary, as soon as it is made. */
 export class Judge {
@@ -35,6 +39,7 @@ export class Judge {
   /** Runs whose lease may lapse whatever their process does: it has not heard of them, was told to stop, or was refused. */
   readonly heard = new Set<string>();
   readonly given = new Set<string>();
+  readonly failedRenewals = new FailedRenewals();
   /** Whom jobs wait for, by what their enqueuer said. */
   readonly behind = new Map<JobId, Behind>();
   /** Owners whose worker has been stopped, and has said so. */
@@ -121,16 +126,23 @@ export class Judge {
     const owner = this.owners.get(before.owner);
     const run = runName(before.jobId, before.owner, before.generation);
     const sinceMs = this.#time.nowMs - lapsedForMs - before.leaseMs;
-    const isExplained =
-      owner === undefined ||
-      owner.isDead ||
-      owner.troubledUntilMs >= sinceMs ||
-      this.#storeTroubledUntilMs >= sinceMs ||
-      this.#stopped.has(before.owner) ||
-      !this.heard.has(run) ||
-      this.given.has(run);
-    if (isExplained) this.seen.explained++;
-    else this.broken.push(`I17: nothing befell ${owner.name}, and its lease of job ${before.jobId} lapsed`);
+    const isWell =
+      owner !== undefined &&
+      !owner.isDead &&
+      this.#storeTroubledUntilMs < sinceMs &&
+      !this.#stopped.has(before.owner) &&
+      this.heard.has(run) &&
+      !this.given.has(run);
+    if (isWell && owner.troubledUntilMs < sinceMs)
+      this.broken.push(`I17: nothing befell ${owner.name}, and its lease of job ${before.jobId} lapsed`);
+    else this.seen.explained++;
+    // Messages that are lost explain a lapse of whoever went on asking.
+    const failedAtMs = this.failedRenewals.failedAtMs({ ...before, owner: before.owner }) ?? Number.NaN;
+    const leftMs = this.#time.nowMs - lapsedForMs - failedAtMs;
+    if (isWell && leftMs > before.leaseMs * TIME_TO_ASK_AGAIN && owner.upsetUntilMs < sinceMs)
+      this.broken.push(
+        `W2: ${owner.name} asked no more for job ${before.jobId}, whose renewal had failed ${leftMs.toFixed(0)} ms before its lease lapsed`,
+      );
   }
 
   /** A job that waits for others is claimed after they have ended, and by what its enqueuer said of their failure. */

@@ -27,9 +27,11 @@ const METHODS = [
 export class RemoteStore {
   readonly store: Store;
   /** Told of each call, as it is made. */
-  onCall: (method: string) => void = () => {};
+  onCall: (method: string, args: readonly unknown[]) => void = () => {};
   /** Told of each answer that has come. */
   onAnswer: (heard: Heard) => void = () => {};
+  /** Told of each call that failed, when its process knows. */
+  onFailure: (method: string, args: readonly unknown[]) => void = () => {};
   readonly #process: SimProcess;
   readonly #cluster: Cluster;
   readonly #wire: Wire;
@@ -79,7 +81,7 @@ export class RemoteStore {
     const options = args.at(-1) as { readonly timeoutMs?: number } | undefined;
     const sentMs = this.#process.monotonicMs();
     const primary = this.#primary;
-    this.onCall(method);
+    this.onCall(method, args);
     if (primary.isGone) {
       this.#process.later(this.#faults.delayMs(this.#chance), () => this.#connect(this.#cluster.current));
     }
@@ -87,7 +89,12 @@ export class RemoteStore {
       method === "completeWith" && (this.#process.isDead || this.#process.isFrozen)
         ? new Promise(() => {})
         : this.#cluster.serve(primary, method, args, this.#process.world.clock.wallMs());
-    const { value, position } = await this.#wire.call(method, options?.timeoutMs ?? 5_000, serve);
+    const { value, position } = await this.#wire
+      .call(method, options?.timeoutMs ?? 5_000, serve)
+      .catch((error: unknown) => {
+        this.onFailure(method, args);
+        throw error;
+      });
     this.onAnswer({ method, args, value, sentMs, position });
     return value;
   }

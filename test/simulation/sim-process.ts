@@ -22,6 +22,8 @@ export class SimProcess {
   isDead = false;
   /** True time until which what befell it may still show. */
   troubledUntilMs: number = Number.NEGATIVE_INFINITY;
+  /** Of that, what befell its own clock or loop, and not a message. */
+  upsetUntilMs: number = Number.NEGATIVE_INFINITY;
   /** Called at each fault point; may freeze or kill it. */
   onPoint: (point: FaultPoint) => void = () => {};
   /** True time until which it is frozen; 0 when it runs. */
@@ -73,6 +75,7 @@ export class SimProcess {
   /** Somebody set its wall clock. */
   step(ms: number): void {
     this.#stepMs += ms;
+    this.#upset(0);
   }
 
   freeze(ms: number): void {
@@ -80,7 +83,7 @@ export class SimProcess {
     const untilMs = this.#time.nowMs + ms;
     if (untilMs <= this.#frozenUntilMs) return;
     this.#frozenUntilMs = untilMs;
-    this.inTrouble(ms);
+    this.#upset(ms);
     this.#time.after(ms, () => this.#thaw());
   }
 
@@ -92,6 +95,11 @@ export class SimProcess {
   /** Something went wrong for it now, and goes on for so many ms. */
   inTrouble(ms: number): void {
     this.troubledUntilMs = Math.max(this.troubledUntilMs, this.#time.nowMs + ms);
+  }
+
+  #upset(ms: number): void {
+    this.upsetUntilMs = Math.max(this.upsetUntilMs, this.#time.nowMs + ms);
+    this.inTrouble(ms);
   }
 
   kill(): void {

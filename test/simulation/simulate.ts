@@ -199,7 +199,6 @@ class Simulation {
     else if (fault === "stop") this.#stop(victim);
     else if (fault === "step a process's clock") {
       victim.process.step(chance.between(-90_000, 90_000));
-      victim.process.inTrouble(0);
     } else if (fault === "cut off the destination") this.#cutOff(chance.between(0.1, 2) * leaseMs);
     else if (fault === "cancel" || fault === "revoke" || fault === "retry") this.#operate(fault);
     else {

@@ -6,15 +6,11 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { mutantsOf } from "../mutants/all.ts";
 import { bundle } from "../mutants/bundle.ts";
 import type { SourceMutant } from "../mutants/source-mutant.ts";
-import { seededRandom } from "../support/seed.ts";
 
 /** How many worlds a broken one may survive. */
 const MOST_RUNS = 300;
 /** A world of a broken one may have no end at all. */
 const LONGEST_MS = 60_000;
-
-/** A bundle for each takes minutes: a run draws so many, and `npm run mutants` asks all. */
-const A_RUN = 4;
 
 // Below node_modules, so that what the program imports is found from there.
 const WORK = "node_modules/.leasehold-mutants";
@@ -25,15 +21,6 @@ beforeAll(() => {
   folder = mkdtempSync(join(WORK, "simulation-"));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-function drawn(): readonly SourceMutant[] {
-  const random = seededRandom("mutants");
-  const order = mutantsOf("simulation").map((mutant) => ({ mutant, at: random() }));
-  return order
-    .sort((one, other) => one.at - other.at)
-    .slice(0, A_RUN)
-    .map(({ mutant }) => mutant);
-}
 
 async function hunted(
   mutant: SourceMutant | undefined,
@@ -57,7 +44,7 @@ it("nothing is found out of the source as it is", { timeout: 120_000 }, async ()
   expect(await hunted(undefined, 30)).toEqual({ code: 0, told: "" });
 });
 
-it.each(drawn())("is found out: $name", { timeout: 120_000 }, async (mutant) => {
+it.each(mutantsOf("simulation"))("is found out: $name", { timeout: 120_000 }, async (mutant) => {
   const { code, told } = await hunted(mutant, MOST_RUNS);
   if (process.env["LEASEHOLD_SHOW"] === "1") process.stdout.write(`${mutant.name}: ${told}`);
   // Killed, it had a world without an end, which is as good as found out.

@@ -2,7 +2,7 @@
 // pooler's folder, the server's connection string, how many server connections it may have, the run's process id.
 
 import { spawn } from "node:child_process";
-import { chownSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, isAlive, unprivileged } from "./keeping.js";
 
@@ -53,4 +53,6 @@ while (!existsSync(pidFile) || readFileSync(pidFile, "utf8") === "") {
 }
 const url = new URL(server);
 url.port = String(port);
-writeFileSync(join(home, "url"), url.href);
+// Whole or not at all: whoever waits for it reads it at once.
+writeFileSync(join(home, "url.new"), url.href);
+renameSync(join(home, "url.new"), join(home, "url"));

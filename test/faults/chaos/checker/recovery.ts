@@ -4,7 +4,7 @@ import type { Owner } from "../../../../src/protocol/identity.ts";
 import type { Call } from "./calls.ts";
 import type { Delays } from "./delays.ts";
 import type { Evidence } from "./evidence.ts";
-import { type Fault, felt, overlaps } from "./faults.ts";
+import { type Fault, felt, overlaps, strikes } from "./faults.ts";
 import type { Broken, Judgement } from "./verdict.ts";
 
 const REPLY_MS = 250;
@@ -20,10 +20,31 @@ function hadRoomLeft({ invoke, replies }: Call): boolean {
   );
 }
 
+/** It has taken a lapsed job over, or ended one: a worker does so for one at a time (W8), and others wait for their turn. */
+function tookOneOver({ replies }: Call): boolean {
+  return replies.some(({ detail }) => {
+    const ended = detail?.["ended"];
+    return detail?.["previous"] !== undefined || (Array.isArray(ended) && ended.length > 0);
+  });
+}
+
 export function recovery(evidence: Evidence, delays: Delays): Judgement {
   const { record, changes, time, faults, callsByOp } = evidence;
   const boundMs = record.pollMs + record.sweepMs + REPLY_MS;
-  const asked = (callsByOp.get("claim") ?? []).filter(hadRoomLeft).map(({ invoke }) => invoke);
+  const claims = callsByOp.get("claim") ?? [];
+  const asked = claims.filter(hadRoomLeft).map(({ invoke }) => invoke);
+  const stops = faults.filter(({ kind }) => kind === "stop");
+  const takeOvers = claims.filter(tookOneOver);
+  /** Told to stop, or busy with other lapsed jobs than this one. */
+  const isElsewhere = (process: string, job: string, fromMs: number, toMs: number): boolean =>
+    stops.some((fault) => strikes(fault, process) && overlaps(fault, fromMs, toMs)) ||
+    takeOvers.some(
+      ({ invoke, replies }) =>
+        invoke.process === process &&
+        invoke.atMs >= fromMs &&
+        invoke.atMs <= toMs &&
+        replies.every((reply) => reply.job !== job),
+    );
   const isBusy = faults.filter(
     ({ kind, detail }) =>
       kind === "store" || kind === "failover" || detail["point"] === "in-store-transaction",
@@ -57,7 +78,8 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
       ({ process, atMs }) =>
         atMs >= lapsedMs &&
         atMs <= lapsedMs + record.pollMs + record.sweepMs &&
-        !delays.stood(process, atMs, lapsedMs + boundMs),
+        !delays.stood(process, atMs, lapsedMs + boundMs) &&
+        !isElsewhere(process, job, lapsedMs, lapsedMs + Math.min(afterMs, boundMs)),
     );
     if (free.length === 0) continue;
     const busyMs = Math.min(
@@ -75,10 +97,9 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
   if (waits.length < FEWEST)
     return { notJudged: `${waits.length} re-claims with a free worker, fewer than ${FEWEST}` };
   waits.sort((one, other) => one.afterMs - other.afterMs);
-  // One in a hundred may be late, and one of fewer: it is the one below that is judged.
-  const at = Math.min(Math.ceil(waits.length * 0.99), waits.length - 1) - 1;
-  const late = waits.slice(at).filter(({ afterMs }) => afterMs > boundMs);
-  const p99 = waits[at]!;
+  const late = waits.slice(Math.ceil(waits.length * 0.99) - 1).filter(({ afterMs }) => afterMs > boundMs);
+  // One in a hundred may be late: it is the one below that is judged.
+  const p99 = waits[Math.ceil(waits.length * 0.99) - 1]!;
   if (p99.afterMs <= boundMs) return { broken: [] };
   return {
     broken: late.map(({ broken }) => ({ ...broken, what: `${broken.what}, more than ${boundMs} at p99` })),
