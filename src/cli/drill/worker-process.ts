@@ -1,11 +1,12 @@
 /** Process A or B of a drill: a worker as any other, which runs one job for each part that it is told. */
 
 import { systemWorld } from "../../clock/system.ts";
-import { defineJob, Leasehold, type Worker, type WorkerOptions } from "../../index.ts";
+import { defineJob, Leasehold, type WorkerOptions } from "../../index.ts";
 import type { Store } from "../../stores/store.ts";
 import { errorText } from "../exit.ts";
 import { storeAt } from "../store-url.ts";
 import { aimedWorld } from "./aimed-world.ts";
+import { firstEnd } from "./first-end.ts";
 import { type FromWorker, JOB, type Part, type ToWorker, type WorkerSpec } from "./messages.ts";
 import { own } from "./owner.ts";
 import { viewOf } from "./store-view.ts";
@@ -55,27 +56,6 @@ async function play(part: Part, store: Store, target: Target): Promise<void> {
   };
   const end = await firstEnd(leasehold.work([job], options));
   await tell({ kind: "ended", end, completions: view.settled });
-}
-
-/** How the first run ends. The worker is stopped in the same turn, so that no second one begins; its handler may go on. */
-async function firstEnd(worker: Worker): Promise<string> {
-  let stopped: Promise<void> | undefined;
-  let hasExpired = false;
-  worker.on("aborted", ({ reason }) => {
-    hasExpired ||= reason === "lease_expired";
-  });
-  const end = await new Promise<string>((resolve) => {
-    for (const name of ["completed", "retrying", "failed", "cancelled", "released", "lost"] as const) {
-      worker.on(name, (event) => {
-        // It came too late to be begun, and is claimed again.
-        if ("why" in event && event.why === "untrusted") return;
-        stopped ??= worker.stop();
-        resolve("error" in event ? `${name}: ${String(event.error)}` : name);
-      });
-    }
-  });
-  await stopped;
-  return hasExpired && end !== "completed" ? "expired" : end;
 }
 
 /** The drill was killed, and nobody else would wake whoever is stopped. */
