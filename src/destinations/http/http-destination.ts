@@ -13,6 +13,7 @@ import type {
 } from "../destination.ts";
 import { effectKey } from "../effect.ts";
 import { withBody } from "./answer.ts";
+import { eitherSignal } from "./either-signal.ts";
 import {
   KEY_HEADER,
   MARK_HEADER,
@@ -79,11 +80,11 @@ export function httpDestination(options: HttpDestinationOptions): HttpDestinatio
     headers.set(TOKEN_HEADER, writeToken({ token, keyed: effect !== undefined, ...told, ...extra }));
     if (effect !== undefined) headers.set(KEY_HEADER, writeKey(effect.key));
     const signals = [lease.signal, init.signal].filter((signal) => signal != null);
-    const signal = AbortSignal.any(signals);
 
     lease.assertTrusted?.();
-    signal.throwIfAborted();
+    for (const signal of signals) signal.throwIfAborted();
     world.reached("before-effect-send");
+    const { signal, release } = eitherSignal(signals);
     let response: Response;
     let body: Uint8Array<ArrayBuffer>;
     try {
@@ -95,6 +96,8 @@ export function httpDestination(options: HttpDestinationOptions): HttpDestinatio
         who: "the service",
         next: step === undefined ? "Look there before you repeat it" : "Repeat it with the same step",
       });
+    } finally {
+      release();
     }
     world.reached("after-effect-reply");
     const refusal = refusalIn(response, body, token);

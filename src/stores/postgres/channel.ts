@@ -40,6 +40,8 @@ export interface ChannelOptions {
 export class Channel {
   readonly #options: ChannelOptions;
   #connection: PgConnection | undefined;
+  /** Those that were given up and have not ended: a server that stands still does not answer their goodbye. */
+  readonly #ending = new Map<PgConnection, Promise<void>>();
   #timer: Timer | undefined;
   #retryMs = FIRST_RETRY_MS;
   #closed = false;
@@ -50,13 +52,14 @@ export class Channel {
     void this.#open();
   }
 
-  /** Resolves when the connection has ended. */
+  /** Resolves when all of its connections have ended, as `untilEnded` does. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
-    const connection = this.#connection;
-    const ended = this.#drop();
-    if (connection !== undefined) await untilEnded(ended, [connection], this.#options.world.timers);
+    this.#drop();
+    if (this.#ending.size === 0) return;
+    const ended = Promise.all(this.#ending.values());
+    await untilEnded(ended, this.#ending.keys(), this.#options.world.timers);
   }
 
   async #open(): Promise<void> {
@@ -70,6 +73,7 @@ export class Channel {
   }
 
   async #listenOn(connection: PgConnection): Promise<void> {
+    if (this.#closed) return; // closed before it was made, and it has not connected
     this.#connection = connection;
     this.#after(OPEN_WITHIN_MS, () => this.#lost(connection));
     // Without a listener its end would end the process.
@@ -140,7 +144,7 @@ export class Channel {
 
   #lost(connection: PgConnection | undefined): void {
     if (this.#closed || connection !== this.#connection) return;
-    void this.#drop();
+    this.#drop();
     this.#after(this.#retryMs * (0.5 + this.#options.world.random.next()), () => void this.#open());
     this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
   }
@@ -148,15 +152,17 @@ export class Channel {
   #giveUp(connection: PgConnection): void {
     if (connection !== this.#connection) return;
     this.#timer?.cancel();
-    void this.#drop();
+    this.#drop();
     this.#options.onUseless();
   }
 
-  async #drop(): Promise<void> {
+  #drop(): void {
     const connection = this.#connection;
     this.#connection = undefined;
     this.#test = undefined;
-    await connection?.end().catch(() => {});
+    if (connection === undefined) return;
+    const forget = (): void => void this.#ending.delete(connection);
+    this.#ending.set(connection, connection.end().then(forget, forget));
   }
 
   #after(delayMs: number, fn: () => void): void {

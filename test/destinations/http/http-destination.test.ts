@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -35,6 +36,20 @@ describe("httpDestination", () => {
         "idempotency-key": `"${effectScope}/charge"`,
       },
     });
+  });
+
+  it("ends a request at the time limit that it was given", async () => {
+    const { requests, to } = await service(() => {}); // never answers
+    const asked = to.fetch(leaseOf(7), "/charges", { ...CHARGE, signal: AbortSignal.timeout(300) });
+    await expect(asked).rejects.toThrow(UnknownOutcomeError);
+    expect(requests).toHaveLength(1);
+  });
+
+  it("leaves nothing behind with the signal of a lease that goes on", async () => {
+    const { to } = await service((_, res) => void res.writeHead(204).end());
+    const lease = { ...leaseOf(7), signal: new AbortController().signal };
+    await to.fetch(lease, "/", { ...CHARGE, signal: new AbortController().signal });
+    expect(getEventListeners(lease.signal, "abort")).toHaveLength(0);
   });
 
   it("sends a named lease's token without a key, and knows no step of it", async () => {

@@ -49,7 +49,15 @@ export class Controller {
 
   /** Until something happens, for `ms` at most and no longer than the faults. */
   async until(fits: (event: HistoryEvent) => boolean, ms: number): Promise<void> {
-    await this.#tail.sees(fits, AbortSignal.any([this.healing, AbortSignal.timeout(ms)]));
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    // Not `AbortSignal.any` with a timeout: on Node 20 that may never fire.
+    const timer = setTimeout(end, ms);
+    this.healing.addEventListener("abort", end, { once: true });
+    if (this.healing.aborted) end();
+    await this.#tail.sees(fits, over.signal);
+    clearTimeout(timer);
+    this.healing.removeEventListener("abort", end);
   }
 
   /** A worker that runs and that nobody else has in hand; one of all is always left alone. */

@@ -21,19 +21,23 @@ interface Faults {
   /** The way of the first connection, which is silent from when it is made. */
   readonly first?: PostgresProxy;
   /** Before our own notification is sent. */
-  readonly notifying?: () => void;
+  readonly notifying?: () => unknown;
 }
 
 interface Listening {
   readonly woken: () => number;
   readonly isUseless: () => boolean;
   notify(): Promise<unknown>;
+  close(): Promise<void>;
+  /** Of all connections that it has made, those whose sockets would keep a process alive. */
+  holding(): number;
 }
 
 function listenTo(server: OwnServer, world: World, { first, notifying }: Faults): Listening {
   let woken = 0;
   let isUseless = false;
   let times = 0;
+  const sockets: { readonly _handle: { hasRef(): boolean } | null }[] = [];
   const notify = (payload: string): Promise<unknown> =>
     server.query("select pg_notify('bell', $1)", [payload]);
   const channel = new Channel({
@@ -45,6 +49,7 @@ function listenTo(server: OwnServer, world: World, { first, notifying }: Faults)
       const { Client } = await loadPg();
       const client = new Client({ connectionString: way?.url ?? server.url });
       onTestFinished(() => client.end());
+      sockets.push((client as unknown as { connection: { stream: (typeof sockets)[0] } }).connection.stream);
       const connect = client.connect.bind(client);
       const connected = async (): Promise<void> => {
         await connect();
@@ -53,7 +58,7 @@ function listenTo(server: OwnServer, world: World, { first, notifying }: Faults)
       return Object.assign(client, { connect: connected });
     },
     async notify(payload) {
-      notifying?.();
+      await notifying?.();
       await notify(payload);
     },
     serverProcess: async () => 0,
@@ -65,7 +70,13 @@ function listenTo(server: OwnServer, world: World, { first, notifying }: Faults)
     },
   });
   onTestFinished(() => channel.close());
-  return { woken: () => woken, isUseless: () => isUseless, notify: () => notify("job") };
+  return {
+    woken: () => woken,
+    isUseless: () => isUseless,
+    notify: () => notify("job"),
+    close: () => channel.close(),
+    holding: () => sockets.filter(({ _handle: handle }) => handle?.hasRef() === true).length,
+  };
 }
 
 async function wakes({ woken, notify }: Listening): Promise<void> {
@@ -114,5 +125,23 @@ optional("a listener whose connection is silent from when it was taken", missing
     const listening = listenTo(server, hastyWorld(), { first });
     await wakes(listening);
     expect(listening.isUseless()).toBe(false);
+  });
+
+  it("does not let the one that it gave up keep a process alive that has closed it", async () => {
+    const server = await ownServer(18);
+    const listening = listenTo(server, hastyWorld(), {
+      notifying() {
+        server.freeze();
+        return new Promise(() => {}); // so that it is waited for in vain
+      },
+    });
+    // The first does not answer its goodbye, and the second gets no answer at all.
+    try {
+      await eventually("a second connection", () => listening.holding() === 2);
+      await listening.close();
+      expect(listening.holding()).toBe(0);
+    } finally {
+      server.thaw(); // those of the test wait for their ends
+    }
   });
 });

@@ -25,7 +25,7 @@ export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): O
     const { invoke } = call;
     if (wasNotSent(call)) continue;
     const grants = trust.grants.get(runKey(invoke));
-    const { checkedMs, sentMs } = checks.of(call);
+    const { checkedMs, sentMs, waitedMs } = checks.of(call);
     const untilMs = trustedUntil(grants, sentMs);
     const where = { atMs: sentMs, ...(invoke.job === undefined ? {} : { job: invoke.job }) };
     if (untilMs === undefined) {
@@ -34,12 +34,12 @@ export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): O
     }
     if (sentMs < untilMs) continue;
     const lateMs = sentMs - untilMs;
-    if (checkedMs !== undefined && checkedMs < untilMs) {
+    if (checkedMs !== undefined && checkedMs - waitedMs < untilMs) {
       if (delays.stood(invoke.process, checkedMs, sentMs)) {
         frozenInTheGap += 1;
         continue;
       }
-      if (lateMs <= delays.measuredMs(invoke.process, checkedMs, sentMs)) continue;
+      if (lateMs <= Math.max(waitedMs, delays.measuredMs(invoke.process, checkedMs, sentMs))) continue;
     }
     broken.push({
       what: `I10: ${invoke.key} was sent ${lateMs.toFixed(1)} ms after its owner's deadline`,
@@ -56,7 +56,12 @@ export function wasNotSent({ replies }: Call): boolean {
 
 export interface Checks {
   /** When the deadline was looked at last before it was sent, and when that was. */
-  of(call: Call): { readonly checkedMs: number | undefined; readonly sentMs: number };
+  of(call: Call): {
+    readonly checkedMs: number | undefined;
+    readonly sentMs: number;
+    /** For how long its thread had no processor around the two, so that they were written down later than they were. */
+    readonly waitedMs: number;
+  };
 }
 
 export function checksOf({ notes }: Evidence): Checks {
@@ -66,8 +71,15 @@ export function checksOf({ notes }: Evidence): Checks {
     of({ invoke, replies }) {
       const own = checks.get(key(invoke)) ?? [];
       const answeredMs = replies[0]?.atMs ?? Number.POSITIVE_INFINITY;
-      const last = own.findLast(({ atMs }) => atMs <= answeredMs)?.atMs;
-      return { checkedMs: last, sentMs: Math.max(invoke.atMs, last ?? 0) };
+      const check = own.findLast(({ atMs }) => atMs <= answeredMs);
+      const checkedMs = check?.atMs;
+      const isAfter = checkedMs !== undefined && invoke.atMs >= checkedMs;
+      const waitedMs = waitedOf(check) + (isAfter ? waitedOf(invoke) : 0);
+      return { checkedMs, sentMs: Math.max(invoke.atMs, checkedMs ?? 0), waitedMs };
     },
   };
+}
+
+function waitedOf(event: HistoryEvent | undefined): number {
+  return Number(event?.detail?.["waitedMs"] ?? 0);
 }

@@ -71,7 +71,8 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
         (fault) => overlaps(fault, lapsedMs, lapsedMs + boundMs) && mayHoldIt(fault, before.owner),
       );
     // Set forth it makes leases lapse that were renewed just now, set back it makes them begin in the future.
-    const wasSet = time.wasOff(lapsedMs - 2 * record.leaseMs, lapsedMs + 2 * boundMs);
+    const takenMs = time.monotonicMs(nowMs) ?? Number.POSITIVE_INFINITY;
+    const wasSet = time.wasOff(lapsedMs - 2 * record.leaseMs, Math.max(takenMs, lapsedMs + 2 * boundMs));
     if (isHeldUp || wasSet) continue;
     // Who gets fewer than it asks for has a place left (W1). Without anybody who asks so in time, and goes on, nobody had.
     const free = asked.filter(

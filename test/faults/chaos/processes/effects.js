@@ -4,6 +4,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { LeaseholdError, UnknownOutcomeError } from "leasehold";
 import { EffectRunningError, httpDestination, StaleTokenError } from "leasehold/destinations/http";
+import { eitherSignal } from "../../../../dist/destinations/http/either-signal.js";
+import { waitedForCpuMs } from "./cpu-wait.js";
 import { decisionRow, EFFECTS, INSERT_DECISION } from "./decisions.js";
 
 /** @typedef {import("../../../../src/clock/world.ts").World} World */
@@ -38,6 +40,8 @@ class EffectInFlight {
   about;
   jobGeneration;
   request = 0;
+  /** How long its thread had waited for a processor when this was written down last, ms. */
+  #waitedMs = waitedForCpuMs();
 
   /**
    * @param {HistoryFile} history
@@ -52,14 +56,23 @@ class EffectInFlight {
 
   checked() {
     const { about, jobGeneration } = this;
-    this.#history.note("check", { ...about, detail: { jobGeneration } });
+    // The clock was read some moment before: a thread that then had to wait for a processor writes this down later.
+    this.#history.note("check", { ...about, detail: { jobGeneration, waitedMs: this.#waited() } });
   }
 
   sent() {
     if (this.request !== 0) return;
     this.request = this.#history.nextRequest();
     const { request, about, jobGeneration } = this;
-    this.#history.append({ kind: "invoke", op: "write", request, ...about, detail: { jobGeneration } });
+    const detail = { jobGeneration, waitedMs: this.#waited() };
+    this.#history.append({ kind: "invoke", op: "write", request, ...about, detail });
+  }
+
+  /** Since it was asked last, ms. */
+  #waited() {
+    const beforeMs = this.#waitedMs;
+    this.#waitedMs = waitedForCpuMs();
+    return this.#waitedMs - beforeMs;
   }
 
   /**
@@ -243,11 +256,12 @@ export class Effects {
   async #blindly({ about }, lease, step) {
     lease.assertTrusted();
     this.#world.reached("before-effect-send");
+    const either = eitherSignal([lease.signal, AbortSignal.timeout(FETCH_MS)]);
     const response = await fetch(new URL(`/blind/${step}`, this.#url), {
       method: "POST",
       headers: { [ABOUT_HEADER]: JSON.stringify(about) },
-      signal: AbortSignal.any([lease.signal, AbortSignal.timeout(FETCH_MS)]),
-    });
+      signal: either.signal,
+    }).finally(either.release);
     this.#world.reached("after-effect-reply");
     if (!response.ok) throw new Error(`the service answered ${response.status}`);
     return "applied";

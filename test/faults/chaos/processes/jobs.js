@@ -85,7 +85,8 @@ export function handler(effects, history, runs) {
  * @param {number} ms
  * @param {AbortSignal} signal
  */
-function pause(ms, signal) {
+async function pause(ms, signal) {
+  signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
@@ -95,7 +96,6 @@ function pause(ms, signal) {
       signal.removeEventListener("abort", stop);
       resolve(undefined);
     }, ms);
-    signal.throwIfAborted();
     signal.addEventListener("abort", stop, { once: true });
   });
 }

@@ -12,8 +12,10 @@ const TOLD_FROM_MS = 20;
 export function tellLoopDelays(history, thread) {
   let lookedMs = monotonicMs();
   setInterval(() => {
-    const ms = monotonicMs() - lookedMs - LOOK_EVERY_MS;
+    const nowMs = monotonicMs();
+    const ms = nowMs - lookedMs - LOOK_EVERY_MS;
+    // Before it is told: writing it down may take long as well.
+    lookedMs = nowMs;
     if (ms > TOLD_FROM_MS) history.note("loop delay", { detail: { ms, thread } });
-    lookedMs = monotonicMs();
   }, LOOK_EVERY_MS).unref();
 }

@@ -35,6 +35,19 @@ const orders = /** @type {WorkerOrders} */ (JSON.parse(process.argv[2] ?? "{}"))
 const { name, incarnation, histories, leaseMs, pollMs, sweepMs, concurrency } = orders;
 const history = new HistoryFile(histories, name, incarnation);
 const faults = new Faults(history, name);
+
+/** @type {(stop: () => Promise<void>) => void} */
+let hasBegun = () => {};
+/** @type {Promise<() => Promise<void>>} */
+const stopping = new Promise((resolve) => {
+  hasBegun = resolve;
+});
+process.once("SIGTERM", async () => {
+  history.note("stopping");
+  const stop = await stopping;
+  await stop();
+});
+// Only now: whoever is told to stop from here on does so in order.
 history.note("began", { detail: { pid: process.pid, renewer: orders.renewer } });
 
 process.on("uncaughtException", (error, origin) => {
@@ -58,18 +71,6 @@ const world = Effects.worldWith(
   /** @type {import("../../../../src/clock/world.ts").World} */ (built),
   faults,
 );
-/** @type {(stop: () => Promise<void>) => void} */
-let hasBegun = () => {};
-/** @type {Promise<() => Promise<void>>} */
-const stopping = new Promise((resolve) => {
-  hasBegun = resolve;
-});
-process.once("SIGTERM", async () => {
-  history.note("stopping");
-  const stop = await stopping;
-  await stop();
-});
-
 const { store, database } = await open(orders.store);
 const runs = new Runs();
 faults.isAt = () => {
