@@ -33,7 +33,8 @@ export function tableOf({ systems, cases: all, method }, database) {
   ]);
   const failed = cases.flatMap(({ title, settings, failures }) =>
     Object.entries(failures).map(
-      ([name, why]) => `${name}: ${title}${modeOf(settings)}: ${why.length} runs failed, first with: ${why[0]}`,
+      ([name, why]) =>
+        `${name}: ${title}${modeOf(settings)}: ${why.length} runs failed, first with: ${why[0]}`,
     ),
   );
   const notes = [

@@ -27,7 +27,8 @@ export const systems = [
   {
     ...common,
     name: "pg-boss tuned",
-    settings: "batchSize 1000, burstWhenBatchFull, localConcurrency 4, LISTEN/NOTIFY; perJobResults for results",
+    settings:
+      "batchSize 1000, burstWhenBatchFull, localConcurrency 4, LISTEN/NOTIFY; perJobResults for results",
     takesPart: ["drain", "wake-up"],
     doors: ["bulk", "tx", "results"],
     concurrency: 4,
