@@ -6,7 +6,7 @@ export const OURS = "leasehold on PostgreSQL";
 export const OURS_THIN = "leasehold on PostgreSQL, thin history";
 export const OURS_ON_SQLITE = "leasehold on SQLite";
 export const BULLMQ_ON_REDIS = ["bullmq on Redis", "bullmq on Redis tuned"];
-export const POSTGRES_PEERS = ["graphile-worker", "pg-boss", "bullmq on PostgreSQL"];
+export const POSTGRES_PEERS = ["graphile-worker", "pg-boss", "bullmq on PostgreSQL", "sidequest"];
 
 /**
  * The highest median that any of these systems has in any of these cases.

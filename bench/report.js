@@ -22,14 +22,14 @@ import { keyOf, roundsOf } from "./turns.js";
  * @property {Record<string, { name: string, version: string, settings: string }[]>} systems by database
  * @property {Record<string, { version: string, settings: Record<string, unknown> }>} servers
  * @property {string[]} notRun
- * @property {{ run: "quick" | "full", rounds: number, only: string[], order: string, payloadBytes: number, place: string }} method
+ * @property {{ run: "quick" | "part" | "full", rounds: number, only: string[], order: string, payloadBytes: number, place: string }} method
  * @property {Row[]} cases
  */
 
 /**
  * @param {object} run
  * @param {Date} run.startedAt
- * @param {"quick" | "full"} run.kind
+ * @param {Report["method"]["run"]} run.run
  * @param {number} run.rounds
  * @param {string[]} run.only the workloads that were asked for
  * @param {readonly import("./cases.js").Case[]} run.cases
@@ -39,7 +39,7 @@ import { keyOf, roundsOf } from "./turns.js";
  * @param {import("./turns.js").Figures} figures
  * @returns {Report}
  */
-export function reportOf({ startedAt, kind, rounds, only, cases, systems, servers, notRun }, figures) {
+export function reportOf({ startedAt, run, rounds, only, cases, systems, servers, notRun }, figures) {
   return {
     startedAt: startedAt.toISOString(),
     seconds: Math.round((Date.now() - startedAt.getTime()) / 1_000),
@@ -59,7 +59,7 @@ export function reportOf({ startedAt, kind, rounds, only, cases, systems, server
     servers,
     notRun,
     method: {
-      run: kind,
+      run,
       rounds,
       only,
       order:

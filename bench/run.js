@@ -53,6 +53,13 @@ if (cases.length === 0) {
   refuse(`No such case. --on: ${DATABASES.join(", ")}. --only: ${known}, or the beginning of a case's id.`);
 }
 
+// Only what is complete is called full, and told in the README.
+const isComplete =
+  only.length === 0 &&
+  DATABASES.every((one) => values.on.split(",").includes(one)) &&
+  rounds >= KINDS.full.rounds;
+const run = kind === "full" && !isComplete ? "part" : kind;
+
 const startedAt = new Date();
 const databases = DATABASES.filter((database) => cases.some((one) => one.database === database));
 const isOnServers = databases.includes("postgres") || databases.includes("redis");
@@ -74,7 +81,7 @@ try {
     onTurn: progress,
   });
   const servers = { ...(server && { PostgreSQL: told(server) }), ...(redis && { Redis: told(redis) }) };
-  report = reportOf({ startedAt, kind, rounds, only, cases, systems, servers, notRun }, figures);
+  report = reportOf({ startedAt, run, rounds, only, cases, systems, servers, notRun }, figures);
 } finally {
   progress("");
   await stopped();
@@ -115,7 +122,7 @@ function told({ version, settings }) {
 function defaultFile() {
   const folder = new URL("./results/", import.meta.url);
   mkdirSync(folder, { recursive: true });
-  const name = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}-${kind}.json`;
+  const name = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}-${run}.json`;
   return fileURLToPath(new URL(name, folder));
 }
 

@@ -1,17 +1,17 @@
 // How often idle workers ask the store for each job that comes: one of them gets it, the others should not all come running.
+// They are told to look by themselves once a minute only, so that every claim that is counted has been called for.
 
-import { inputOf, nowMs } from "../systems/system.js";
+import { inputOf } from "../systems/system.js";
 import { inFreshPlace } from "./place.js";
 import { idleWorkers } from "./wake-up.js";
 
-/** By then the wait between two polls, which doubles, is as long as it gets. */
-const SETTLE_MS = 4_500;
-const IDLE_MS = 4_000;
+const POLL_MS = 60_000;
 const JOBS = 40;
 const GAP_MS = 50;
+const LOOK_EVERY_MS = 400;
 
 /**
- * Claims for each job, all workers together, less those that they make by the clock with nothing to do.
+ * Claims for each job, all workers together.
  *
  * @param {import("../systems/system.js").System} system
  * @param {import("../cases.js").Setting} setting
@@ -23,14 +23,10 @@ export function claimsPerJob(system, setting, how) {
     const place = { ...fresh, watched: true };
     const opened = await system.open(place);
     let began = (/** @type {unknown} */ _) => {};
-    const workers = await idleWorkers(system, place, how, () => began(undefined));
+    const workers = await idleWorkers(system, place, { ...how, pollMs: POLL_MS }, () => began(undefined));
     try {
-      const claims = async () => (await workers.seen()).reduce((sum, { claims }) => sum + claims, 0);
       workers.go();
-      await sleep(SETTLE_MS);
-      const atFirst = { claims: await claims(), ms: nowMs() };
-      await sleep(IDLE_MS);
-      const afterIdle = { claims: await claims(), ms: nowMs() };
+      const before = await atRest(workers, how.workers);
       for (let n = 0; n < JOBS; n++) {
         const started = new Promise((resolve) => {
           began = resolve;
@@ -39,14 +35,23 @@ export function claimsPerJob(system, setting, how) {
         await Promise.race([started, workers.failed]);
         await sleep(GAP_MS);
       }
-      const atLast = { claims: await claims(), ms: nowMs() };
-      const pollsPerMs = (afterIdle.claims - atFirst.claims) / (afterIdle.ms - atFirst.ms);
-      return (atLast.claims - afterIdle.claims - pollsPerMs * (atLast.ms - afterIdle.ms)) / JOBS;
+      return ((await atRest(workers, how.workers)) - before) / JOBS;
     } finally {
       await workers.end();
       await opened.close();
     }
   });
+}
+
+/** How many claims there have been when no more come. */
+async function atRest(workers, count) {
+  for (let before = 0; ; ) {
+    await sleep(LOOK_EVERY_MS);
+    const seen = await workers.seen();
+    const claims = seen.reduce((sum, one) => sum + one.claims, 0);
+    if (claims === before && seen.length === count && seen.every((one) => one.claims > 0)) return claims;
+    before = claims;
+  }
 }
 
 function sleep(ms) {

@@ -10,6 +10,8 @@ const SAMPLES = 40;
 const FEW_SAMPLES = 5;
 const CONCURRENCY = 10;
 const SETTLE_MS = 400;
+/** Many take longer to connect, and to have looked in vain often enough that they look seldom. */
+const SETTLE_MANY_MS = 4_000;
 const GAP_MS = 20;
 
 /**
@@ -30,7 +32,7 @@ export function wakeUp(system, setting, how) {
     try {
       if (workers === undefined) await opened.work({ concurrency: CONCURRENCY, onStart: (n) => onStart(n) });
       else workers.go();
-      await sleep(SETTLE_MS);
+      await sleep(how.workers > 1 ? SETTLE_MANY_MS : SETTLE_MS);
       const latencies = [];
       for (let n = 0; n < samplesOf(system, setting); n++) {
         await sleep(GAP_MS + Math.max(2 * GAP_MS, system.pollMs ?? 0) * Math.random());
@@ -53,22 +55,23 @@ export function wakeUp(system, setting, how) {
  *
  * @param {import("../systems/system.js").System} system
  * @param {import("../systems/system.js").Place} place
- * @param {{ workers: number, processes: number }} how
+ * @param {{ workers: number, processes: number, pollMs?: number }} how
  * @param {(n: number, atMs: number) => void} onStart
  */
-export function idleWorkers(system, place, { workers, processes }, onStart) {
+export function idleWorkers(system, place, { workers, processes, pollMs }, onStart) {
   const order = {
     system: system.name,
     place,
     concurrency: CONCURRENCY,
     workers: workers / processes,
+    pollMs,
     report: "starts",
   };
   return startWorkers(processes, order, (news) => news.kind === "started" && onStart(news.n, news.atMs));
 }
 
 function samplesOf({ pollMs = 0 }, { scale }) {
-  return pollMs >= 1_000 ? FEW_SAMPLES : Math.ceil(SAMPLES * Math.max(scale, 0.5));
+  return Math.ceil((pollMs >= 1_000 ? FEW_SAMPLES : SAMPLES) * Math.max(scale, 0.5));
 }
 
 function sleep(ms) {

@@ -2,7 +2,15 @@ import { nowMs, systemNamed } from "../systems/system.js";
 
 const REPORT_EVERY_MS = 20;
 
-const { system, concurrency, report, results, place, workers = 1 } = JSON.parse(process.argv[2] ?? "");
+const {
+  system,
+  concurrency,
+  report,
+  results,
+  pollMs,
+  place,
+  workers = 1,
+} = JSON.parse(process.argv[2] ?? "");
 const { open } = await systemNamed(system);
 /** Each with connections of its own, as if it were in a process of its own. */
 const opened = await Promise.all(Array.from({ length: workers }, () => open(place)));
@@ -22,7 +30,8 @@ const doors = {
 };
 
 process.on("message", (message) => {
-  if (message === "go") for (const one of opened) one.work({ concurrency, results, ...doors[report] });
+  if (message === "go")
+    for (const one of opened) one.work({ concurrency, results, pollMs, ...doors[report] });
   else process.send?.({ kind: "seen", seen: opened.map(({ seen }) => seen) });
 });
 process.on("disconnect", () => process.exit());

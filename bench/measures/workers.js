@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 /**
  * @typedef {{ system: string, place: import("../systems/system.js").Place, concurrency: number, workers?: number,
- *   results?: boolean, report: "starts" | "counts" | "ends" }} Order of `worker-process.js`: how many workers are in each
+ *   results?: boolean, pollMs?: number, report: "starts" | "counts" | "ends" }} Order of `worker-process.js`: how many workers are in each
  *   process, and what is told, each start at once, or now and then how many jobs have started or ended
  * @typedef {import("../systems/watched.js").Seen} Seen
  * @typedef {{ kind: "ready" } | { kind: "done", jobs: number, lastAtMs: number } |

@@ -25,12 +25,12 @@ export async function openOn(store, { watched = false } = {}) {
     add: (input) => client.enqueue(noop, input),
     addMany: (inputs) => client.enqueueMany(inputs.map((input) => ({ job: noop, input }))),
     addIn: (tx, input) => client.enqueue(noop, input, { tx }),
-    work({ concurrency, results, onStart, onDone }) {
+    work({ concurrency, results, pollMs, onStart, onDone }) {
       const run = ({ input }) => {
         onStart(input.n);
         return results ? input : undefined;
       };
-      const worker = client.work([job(run)], { concurrency });
+      const worker = client.work([job(run)], { concurrency, ...(pollMs === undefined ? {} : { pollMs }) });
       if (onDone !== undefined) worker.on("completed", onDone);
     },
     close: () => client.close(),

@@ -15,9 +15,9 @@
  * @property {(inputs: Input[]) => Promise<unknown>} [addMany] door `bulk`
  * @property {(client: import("pg").Client, input: Input) => Promise<unknown>} [addIn] in the transaction that the client
  *   has open; door `tx`
- * @property {(options: { concurrency: number, results?: boolean, onStart(n: number): void, onDone?(): void }) => unknown}
+ * @property {(options: { concurrency: number, results?: boolean, pollMs?: number, onStart(n: number): void, onDone?(): void }) => unknown}
  *   work `onStart` when a handler begins, `onDone` when its completion is confirmed; `results` (door `results`): handlers
- *   return what they were given, to be kept
+ *   return what they were given, to be kept; `pollMs` (door `seen`): how long it waits before it looks by itself
  * @property {import("./watched.js").Seen} [seen] of a watched place; door `seen`
  * @property {() => Promise<unknown>} close
  *
@@ -48,6 +48,7 @@ const FILES = {
     "pg-boss",
     "bullmq-on-redis",
     "bullmq-on-postgresql",
+    "sidequest",
   ],
   // What is measured here is Leasehold against itself.
   redis: ["leasehold"],

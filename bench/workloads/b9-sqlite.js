@@ -123,7 +123,7 @@ function wakeUps(mode) {
     title: `wake-up, ${title}`,
     unit: /** @type {const} */ ("ms"),
     settings: how,
-    inQuick: how.workers === 1,
+    inQuick: how.workers === 1 && mode === "normal",
     on(system, setting) {
       if (!system.takesPart.includes("wake-up")) return undefined;
       // One that polls each second takes long; neither the disk nor the arrangement matters to it.
