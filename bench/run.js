@@ -65,7 +65,8 @@ const databases = DATABASES.filter((database) => cases.some((one) => one.databas
 const isOnServers = databases.includes("postgres") || databases.includes("redis");
 const server = databases.includes("postgres") ? await startServer() : undefined;
 const redis = isOnServers ? await startRedis() : undefined;
-process.once("SIGINT", () => void stopped().then(() => process.exit(130)));
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, () => void stopped().then(() => process.exit(130)));
 let report;
 try {
   const { systems, notRun } = await present();

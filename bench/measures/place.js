@@ -4,12 +4,23 @@ import { fileURLToPath } from "node:url";
 // Not the system's temporary folder: that may be memory, where waiting for the disk costs nothing.
 const folder = fileURLToPath(new URL("../results/tmp/", import.meta.url));
 
+const folders = new Set();
+process.once("exit", () => folders.forEach(removed));
+
 let schemas = 0;
 
-/** A folder of its own on the disk. @param {string} name */
+/** A folder of its own on the disk, gone at the latest with this process. @param {string} name */
 export function freshFolder(name) {
   mkdirSync(folder, { recursive: true });
-  return mkdtempSync(`${folder}${name}-`);
+  const fresh = mkdtempSync(`${folder}${name}-`);
+  folders.add(fresh);
+  return fresh;
+}
+
+/** @param {string} own */
+export function removed(own) {
+  rmSync(own, { recursive: true, force: true });
+  folders.delete(own);
 }
 
 /**
@@ -26,7 +37,7 @@ export async function inFreshPlace({ database, mode, server, redis }, fn) {
     try {
       return await fn({ address: `${own}/jobs.db`, schema: "", mode });
     } finally {
-      rmSync(own, { recursive: true, force: true });
+      removed(own);
     }
   }
   const schema = `bench_${process.pid}_${++schemas}`;

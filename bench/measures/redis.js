@@ -3,9 +3,8 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { rmSync } from "node:fs";
 import { Redis } from "ioredis";
-import { freshFolder } from "./place.js";
+import { freshFolder, removed } from "./place.js";
 import { freePort } from "./server.js";
 
 const SETTINGS = { appendonly: "yes", appendfsync: "everysec", save: "" };
@@ -25,10 +24,11 @@ export async function startRedis() {
     { stdio: "ignore" },
   );
   const ended = once(server, "exit");
+  process.once("exit", () => server.kill("SIGKILL"));
   const end = async () => {
     server.kill("SIGKILL");
     await ended;
-    rmSync(folder, { recursive: true, force: true });
+    removed(folder);
   };
   const client = new Redis(port, "127.0.0.1", { maxRetriesPerRequest: null });
   client.on("error", () => {}); // until it listens

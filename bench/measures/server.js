@@ -1,11 +1,11 @@
 // One PostgreSQL for a whole run, as it comes (fsync, synchronous_commit and full_page_writes on), with more memory and
 // room between checkpoints than a small default install.
 
-import { chmodSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import pg from "pg";
 import EmbeddedPostgres from "pg18";
-import { freshFolder } from "./place.js";
+import { freshFolder, removed } from "./place.js";
 
 /** So many connections are for the cases with fifty workers, each with its own. */
 const SETTINGS = { shared_buffers: "1GB", max_wal_size: "4GB", max_connections: 500 };
@@ -49,7 +49,7 @@ export async function startServer() {
     async stop() {
       await client.end();
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      removed(folder);
     },
   };
 }
