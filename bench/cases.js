@@ -1,97 +1,51 @@
-// What is measured. A case gives, for each system on its database, a function that measures it once, or undefined where
-// the system has no such thing.
+// What is measured: one file of workloads/ for each, gathered here.
 
-import { drain } from "./measures/drain.js";
-import { bulk, oneByOne, thirtyTwoInFlight } from "./measures/enqueue.js";
-import { wakeUp } from "./measures/wake-up.js";
-
-/** How many handlers a worker may run at once in the batch drains, unless its system drains faster with fewer. */
-const CONCURRENCY = 100;
+import * as enqueue from "./workloads/b1-enqueue.js";
+import * as drain from "./workloads/b2-drain.js";
+import * as wakeUp from "./workloads/b3-wake-up.js";
+import * as sqlite from "./workloads/b9-sqlite.js";
 
 /**
- * @typedef {object} Setting
- * @property {"sqlite" | "postgres"} database
- * @property {string} mode
- * @property {import("./measures/server.js").Server} [server] for PostgreSQL
+ * @typedef {object} Setting where and how much is measured
+ * @property {"sqlite" | "postgres" | "redis" | "none"} database the case's
+ * @property {string} mode SQLite's `synchronous`: `full` or `normal`; elsewhere `default`
+ * @property {number} scale 1, or the share of the jobs that a quick run makes do with
+ * @property {import("./measures/server.js").Server} [server] the run's PostgreSQL, where the database is that
+ * @property {import("./measures/redis.js").RedisServer} [redis] the run's Redis, where there is one
+ *
+ * @typedef {"jobs/s" | "ms" | "MB" | "s" | "x" | "%"} Unit
  *
  * @typedef {object} Case
- * @property {string} id
- * @property {"sqlite" | "postgres"} database
- * @property {string} mode
- * @property {"drain" | "enqueue" | "wake-up"} measure
+ * @property {string} id begins with its workload
+ * @property {string} workload `B1` to `B11`
+ * @property {Setting["database"]} database whose systems are asked
+ * @property {string} measure in a word: `drain`, `enqueue`, `wake-up` …
  * @property {string} title
- * @property {"jobs/s" | "ms"} unit
- * @property {Record<string, unknown>} settings
- * @property {(system: import("./systems/system.js").System, setting: Setting) =>
- *   (() => Promise<number | number[]>) | undefined} on
+ * @property {Unit} unit
+ * @property {Record<string, Unit>} [units] of named figures that have another one
+ * @property {Record<string, unknown>} settings told with the figures; `mode` chooses SQLite's
+ * @property {boolean} inQuick
+ * @property {number} [rounds] at most so many, for one that takes long
+ * @property {(system: import("./systems/system.js").System, setting: Setting) => (() => Promise<Measured>) | undefined} on
+ *   a function that measures once, or undefined where the system has no such thing
+ *
+ * @typedef {number | number[] | Record<string, number>} Measured a rate; samples; or figures by name, each of which
+ *   becomes a row of its own, the one named "" that of the case
+ *
+ * @typedef {object} Target
+ * @property {string} what
+ * @property {(report: import("./report.js").Report) => number | undefined} measured undefined: the run does not tell
+ * @property {number} [atLeast] either this
+ * @property {number} [atMost] or this
+ * @property {string} [unit] of what is measured; a ratio where none is given
  */
 
-const MODES = [
-  { database: "sqlite", mode: "full" },
-  { database: "sqlite", mode: "normal" },
-  { database: "postgres", mode: "default" },
-];
+/** @type {{ cases: Case[], targets?: Target[] }[]} */
+const workloads = [enqueue, drain, wakeUp, sqlite];
 
-/** @type {Case[]} */
-export const cases = MODES.flatMap((where) =>
-  [...wakeUps(where), ...enqueues(where), ...drains(where)].map((one) => ({
-    ...one,
-    ...where,
-    id: `${one.id} ${where.database} ${where.mode}`,
-    settings: { ...where, ...one.settings },
-  })),
+export const cases = workloads.flatMap((workload) => workload.cases);
+
+/** @type {(Target & { workload: string })[]} */
+export const targets = workloads.flatMap(({ cases: [first], targets: wanted = [] }) =>
+  wanted.map((target) => ({ ...target, workload: first?.workload ?? "" })),
 );
-
-function wakeUps({ database }) {
-  const polls = database === "sqlite" ? [undefined, 10] : [undefined];
-  return ["same", "other"].flatMap((process) =>
-    polls.map((pollMs) => ({
-      id: `wake-up ${process}${pollMs === undefined ? "" : ` poll ${pollMs}`}`,
-      measure: "wake-up",
-      title: `wake-up, ${process} process${pollMs === undefined ? "" : `, polling each ${pollMs} ms`}`,
-      unit: "ms",
-      settings: { pollMs: pollMs ?? "default" },
-      on(system, setting) {
-        const found = system.variants.find((variant) =>
-          pollMs === undefined ? variant.name === "" : variant.pollMs === pollMs,
-        );
-        if (found === undefined || (found.only ?? setting.mode) !== setting.mode) return undefined;
-        return () => wakeUp(system, setting, found, process);
-      },
-    })),
-  );
-}
-
-function enqueues() {
-  const one = (id, title, measure) => ({
-    id,
-    measure: "enqueue",
-    title,
-    unit: "jobs/s",
-    settings: {},
-    on: (system, setting) => () => measure(system, setting),
-  });
-  return [
-    one("enqueue one", "enqueue, one by one", oneByOne),
-    one("enqueue 32", "enqueue, 32 callers", thirtyTwoInFlight),
-    one("enqueue bulk", "enqueue, 1,000 a call", bulk),
-  ];
-}
-
-function drains({ database }) {
-  const one = (processes, concurrency, share) => ({
-    id: `drain ${processes} x ${concurrency}`,
-    measure: "drain",
-    title: `drain, ${processes} ${processes === 1 ? "process" : "processes"}${concurrency === 1 ? ", one by one" : ""}`,
-    unit: "jobs/s",
-    settings: { processes, concurrency },
-    on: (system, setting) => () =>
-      drain(system, setting, {
-        processes,
-        concurrency: concurrency === 1 ? 1 : (system.concurrency ?? concurrency),
-        share: concurrency === 1 && system.atOnce ? share : 1,
-      }),
-  });
-  const batches = [one(1, CONCURRENCY, 1), one(2, CONCURRENCY, 1)];
-  return database === "sqlite" ? [one(1, 1, 0.25), ...batches, one(4, CONCURRENCY, 1)] : batches;
-}

@@ -1,9 +1,10 @@
-// Runs every measure on every system in turns, prints a table, and writes all figures to results/.
+// Runs measures on systems in turns, prints tables, and writes all figures to results/.
 //
-//   npm run bench -- [--rounds 3] [--on sqlite,postgres] [--only drain,enqueue,wake-up] [--out FILE]
+//   npm run bench -- quick                 a glance: one round of some cases with fewer jobs, under four minutes
+//   npm run bench -- full                  all of it, five rounds
+//   … [--only B2,B9] [--on sqlite,postgres] [--rounds N] [--out FILE]
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { arch, cpus, platform, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
@@ -11,129 +12,125 @@ if (!existsSync(new URL("./node_modules/", import.meta.url))) {
   console.error("The systems to measure beside are not installed: run `npm ci --prefix bench` first.");
   process.exit(2);
 }
-const { systems } = await import("./systems/system.js");
-const { cases } = await import("./cases.js");
-const { tableOf } = await import("./table.js");
+const { cases: all, targets } = await import("./cases.js");
+const { startRedis } = await import("./measures/redis.js");
 const { startServer } = await import("./measures/server.js");
+const { reportOf, textOf } = await import("./report.js");
+const { systemsOn } = await import("./systems/system.js");
+const { tableOf } = await import("./table.js");
+const { targetsTable } = await import("./targets.js");
+const { measured } = await import("./turns.js");
 
-const { values } = parseArgs({
+const KINDS = {
+  quick: { rounds: 1, scale: 0.2 },
+  full: { rounds: 5, scale: 1 },
+};
+const DATABASES = ["sqlite", "postgres", "redis", "none"];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
-    rounds: { type: "string", default: "3" },
-    on: { type: "string", default: "sqlite,postgres" },
-    only: { type: "string", default: "drain,enqueue,wake-up" },
+    rounds: { type: "string" },
+    on: { type: "string", default: DATABASES.join(",") },
+    only: { type: "string", default: "" },
     out: { type: "string" },
   },
 });
-const TRIES = 3;
-const rounds = Number(values.rounds);
-if (!Number.isInteger(rounds) || rounds < 1) {
-  console.error("--rounds: give a whole number from 1 up.");
-  process.exit(2);
-}
-const databases = values.on.split(",");
-const chosen = cases.filter(
-  ({ measure, database }) => values.only.split(",").includes(measure) && databases.includes(database),
+const [kind = "quick"] = positionals;
+if (positionals.length > 1 || !Object.hasOwn(KINDS, kind)) refuse("Say `quick` or `full`.");
+const { scale } = KINDS[kind];
+const rounds = Number(values.rounds ?? KINDS[kind].rounds);
+if (!Number.isInteger(rounds) || rounds < 1) refuse("--rounds: give a whole number from 1 up.");
+const only = values.only.split(",").filter((name) => name !== "");
+const cases = all.filter(
+  (one) =>
+    values.on.split(",").includes(one.database) &&
+    (only.length === 0 || only.some((name) => `${one.id} `.startsWith(`${name} `))) &&
+    (kind === "full" || one.inQuick),
 );
-if (chosen.length === 0) {
-  console.error("--on: sqlite, postgres or both; --only: drain, enqueue, wake-up or several.");
-  process.exit(2);
+if (cases.length === 0) {
+  const known = [...new Set(all.map(({ workload }) => workload))].join(", ");
+  refuse(`No such case. --on: ${DATABASES.join(", ")}. --only: ${known}, or the beginning of a case's id.`);
 }
-const server = databases.includes("postgres") ? await startServer() : undefined;
+
+// Only what is complete is called full, and told in the README.
+const isComplete =
+  only.length === 0 &&
+  DATABASES.every((one) => values.on.split(",").includes(one)) &&
+  rounds >= KINDS.full.rounds;
+const run = kind === "full" && !isComplete ? "part" : kind;
 
 const startedAt = new Date();
-/** @type {Map<string, number[][]>} each round's figures, by case and system */
-const figures = new Map();
-/** @type {Map<string, string[]>} what ended runs that were then repeated */
-const failures = new Map();
-for (let round = 0; round < rounds; round++) {
-  for (const one of chosen) {
-    // In turns, and every other round the other way about: what else the machine does meets all of them.
-    const present = systems[one.database];
-    const turns = round % 2 === 0 ? present : present.toReversed();
-    for (const system of turns) {
-      const { database, mode } = one;
-      const run = one.on(system, { database, mode, server });
-      if (run === undefined) continue;
-      progress(`round ${round + 1}/${rounds}: ${one.title}, ${system.name}, ${mode}`);
-      const key = `${one.id} ${system.name}`;
-      const figure = await tried(run, key);
-      if (figure !== undefined) figures.set(key, [...(figures.get(key) ?? []), [figure].flat()]);
-    }
-  }
-}
-progress("");
-
-const report = {
-  startedAt: startedAt.toISOString(),
-  seconds: Math.round((Date.now() - startedAt.getTime()) / 1_000),
-  machine: {
-    cpu: cpus()[0]?.model,
-    cores: cpus().length,
-    memoryGiB: Math.round(totalmem() / 2 ** 30),
-    system: `${platform()} ${release()} ${arch()}`,
-    node: process.version,
-  },
-  systems: Object.fromEntries(
-    databases.map((database) => [
-      database,
-      systems[database].map(({ name, version, settings = "defaults" }) => ({ name, version, settings })),
-    ]),
-  ),
-  ...(server === undefined ? {} : { postgres: { version: server.version, settings: server.settings } }),
-  method: {
+const databases = DATABASES.filter((database) => cases.some((one) => one.database === database));
+const isOnServers = databases.includes("postgres") || databases.includes("redis");
+const server = databases.includes("postgres") ? await startServer() : undefined;
+const redis = isOnServers ? await startRedis() : undefined;
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, () => void stopped().then(() => process.exit(130)));
+let report;
+try {
+  const { systems, notRun } = await present();
+  const figures = await measured(cases, systems, {
     rounds,
-    order: "in turns, every other round the other way about; medians over rounds; quantiles over all samples",
-    payloadBytes: 110,
-    place:
-      "a new file or schema for each run; files and the server's data are on the disk, in bench/results/tmp",
-  },
-  cases: chosen.map((one) => ({
-    id: one.id,
-    database: one.database,
-    title: one.title,
-    settings: one.settings,
-    unit: one.unit,
-    figures: Object.fromEntries(
-      systems[one.database].flatMap(({ name }) => {
-        const found = figures.get(`${one.id} ${name}`);
-        return found === undefined ? [] : [[name, found]];
-      }),
-    ),
-    failures: Object.fromEntries(
-      systems[one.database].flatMap(({ name }) => {
-        const found = failures.get(`${one.id} ${name}`);
-        return found === undefined ? [] : [[name, found]];
-      }),
-    ),
-  })),
-};
+    settingOf: ({ database, settings }) => ({
+      database,
+      mode: String(settings.mode ?? "default"),
+      scale,
+      ...(database === "postgres" ? { server, redis } : {}),
+      ...(database === "redis" ? { redis } : {}),
+    }),
+    onTurn: progress,
+  });
+  const servers = { ...(server && { PostgreSQL: told(server) }), ...(redis && { Redis: told(redis) }) };
+  report = reportOf({ startedAt, run, rounds, only, cases, systems, servers, notRun }, figures);
+} finally {
+  progress("");
+  await stopped();
+}
 
-await server?.stop();
+if (kind === "quick") console.log("A glance, not a measurement: one round with fewer jobs.\n");
 for (const database of databases) console.log(`${tableOf(report, database)}\n`);
+const asked = targets.filter(({ workload }) => cases.some((one) => one.workload === workload));
+if (asked.length > 0) console.log(`${targetsTable(report, asked)}\n`);
+for (const line of report.notRun) console.log(`not run: ${line}`);
 const out = values.out ?? defaultFile();
-writeFileSync(out, `${JSON.stringify(report, null, 1)}\n`);
+writeFileSync(out, textOf(report));
 console.log(`all figures: ${out}`);
 process.exit(0);
 
-/** A run in which a process died says nothing about speed: it is noted and repeated. */
-async function tried(run, key) {
-  for (let left = TRIES; left > 0; left--) {
-    try {
-      return await run();
-    } catch (error) {
-      failures.set(key, [
-        ...(failures.get(key) ?? []),
-        error instanceof Error ? error.message : String(error),
-      ]);
-    }
+/** The systems that can be run here, by database, and why others cannot. */
+async function present() {
+  const notRun = [];
+  const systems = {};
+  for (const database of databases) {
+    systems[database] = (await systemsOn(database)).filter((system) => {
+      if (system.on !== "redis" || redis !== undefined) return true;
+      notRun.push(`${system.name}: there is no redis-server to start`);
+      return false;
+    });
   }
-  return undefined;
+  return { systems, notRun };
+}
+
+async function stopped() {
+  await Promise.allSettled([server?.stop(), redis?.stop()]);
+}
+
+function told({ version, settings }) {
+  return { version, settings };
 }
 
 function defaultFile() {
   const folder = new URL("./results/", import.meta.url);
   mkdirSync(folder, { recursive: true });
-  return fileURLToPath(new URL(`${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`, folder));
+  const name = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}-${run}.json`;
+  return fileURLToPath(new URL(name, folder));
+}
+
+/** @param {string} why @returns {never} */
+function refuse(why) {
+  console.error(why);
+  process.exit(2);
 }
 
 /** @param {string} text */

@@ -1,53 +1,102 @@
-// How fast jobs go in, from one process, with no worker about.
+// How fast jobs go in, with no worker about. Callers add for a length of time, since how many jobs that makes differs by a
+// factor of hundreds between systems.
 
-import { inputOf, nowMs } from "../systems/system.js";
+import pg from "pg";
+import { inputOf } from "../systems/system.js";
+import { addFor } from "./add-for.js";
 import { inFreshPlace } from "./place.js";
+import { startWorkers } from "./workers.js";
 
 const BULK = 1_000;
-const BULK_CALLS = 20;
+const WARM_MS = 300;
+const MEASURED_MS = 1_500;
 
-/** Each add is waited for. Jobs a second. */
-export function oneByOne(system, setting) {
-  return inFreshPlace(setting, (place) => inFlight(system, place, 1));
-}
-
-/** 32 callers, each waiting for its own. Jobs a second. */
-export function thirtyTwoInFlight(system, setting) {
-  return inFreshPlace(setting, (place) => inFlight(system, place, 32));
-}
-
-/** Calls of 1,000. Jobs a second. */
-export function bulk(system, setting) {
+/**
+ * Jobs a second. Each of `callers` waits for its own job before it adds another, in each of `processes`.
+ *
+ * @param {import("../systems/system.js").System} system
+ * @param {import("../cases.js").Setting} setting
+ * @param {{ callers: number, processes?: number }} how
+ */
+export function inFlight(system, setting, { callers, processes = 1 }) {
+  const times = timesOf(setting);
   return inFreshPlace(setting, async (place) => {
     const opened = await system.open(place);
-    const calls = Array.from({ length: BULK_CALLS }, (_, call) =>
-      Array.from({ length: BULK }, (_, n) => inputOf(call * BULK + n)),
-    );
-    await opened.addMany(calls[0]);
-    const beganMs = nowMs();
-    for (const inputs of calls) await opened.addMany(inputs);
-    const rate = (BULK * BULK_CALLS) / (nowMs() - beganMs);
-    await opened.close();
-    return rate * 1_000;
+    if (processes === 1) {
+      const add = (n) => opened.add(inputOf(n));
+      await addFor(times.warmMs, callers, add);
+      const { rate } = await addFor(times.measuredMs, callers, add);
+      await opened.close();
+      return rate;
+    }
+    await opened.close(); // it has made what the others find
+    return inProcesses(processes, { system: system.name, place, callers, ...times });
   });
 }
 
-async function inFlight(system, place, callers) {
-  const opened = await system.open(place);
-  const jobs = system.jobsToEnqueue[place.mode] * (callers > 1 ? 4 : 1);
-  let n = 0;
-  const caller = async (until) => {
-    while (n < until) await opened.add(inputOf(n++));
-  };
-  const addMore = async (count) => {
-    const until = n + count;
-    await Promise.all(Array.from({ length: callers }, () => caller(until)));
-  };
-  await addMore(jobs / 10); // warm
-  const already = n;
-  const beganMs = nowMs();
-  await addMore(jobs);
-  const rate = (n - already) / (nowMs() - beganMs);
-  await opened.close();
-  return rate * 1_000;
+/** Jobs a second, by calls of 1,000 of one caller. */
+export function bulk(system, setting) {
+  const { warmMs, measuredMs } = timesOf(setting);
+  return inFreshPlace(setting, async (place) => {
+    const opened = await system.open(place);
+    const inputs = Array.from({ length: BULK }, (_, n) => inputOf(n));
+    await addFor(warmMs, 1, () => opened.addMany(inputs));
+    const { rate } = await addFor(measuredMs, 1, () => opened.addMany(inputs));
+    await opened.close();
+    return rate * BULK;
+  });
+}
+
+/** Jobs a second, each with a row of the caller's own in one transaction: begin, insert, enqueue, commit. */
+export function inCallersTransaction(system, setting) {
+  const { warmMs, measuredMs } = timesOf(setting);
+  return inFreshPlace(setting, async (place) => {
+    const opened = await system.open(place);
+    const client = new pg.Client({ connectionString: place.address });
+    await client.connect();
+    await client.query(
+      `create table ${place.schema}.callers_own (id bigint generated always as identity, n integer)`,
+    );
+    const add = async (n) => {
+      await client.query("begin");
+      await client.query(`insert into ${place.schema}.callers_own (n) values ($1)`, [n]);
+      await opened.addIn(client, inputOf(n));
+      await client.query("commit");
+    };
+    await addFor(warmMs, 1, add);
+    const { rate } = await addFor(measuredMs, 1, add);
+    await client.end();
+    await opened.close();
+    return rate;
+  });
+}
+
+/** All add at the same time: the rates are those of one stretch, so they can be summed. */
+async function inProcesses(count, order) {
+  let sum = 0;
+  let left = count;
+  let finish = (/** @type {number} */ _rate) => {};
+  const finished = new Promise((resolve) => {
+    finish = resolve;
+  });
+  const adders = await startWorkers(
+    count,
+    order,
+    (news) => {
+      if (news.kind !== "added") return;
+      sum += news.rate;
+      if (--left === 0) finish(sum);
+    },
+    "adder-process.js",
+  );
+  try {
+    adders.go();
+    return await Promise.race([finished, adders.failed]);
+  } finally {
+    await adders.end();
+  }
+}
+
+function timesOf({ scale }) {
+  return { warmMs: WARM_MS * scale, measuredMs: Math.max(500, MEASURED_MS * scale) };
 }

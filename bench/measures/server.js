@@ -1,13 +1,14 @@
 // One PostgreSQL for a whole run, as it comes (fsync, synchronous_commit and full_page_writes on), with more memory and
 // room between checkpoints than a small default install.
 
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import pg from "pg";
 import EmbeddedPostgres from "pg18";
-import { freshFolder } from "./place.js";
+import { freshFolder, removed } from "./place.js";
 
-const SETTINGS = { shared_buffers: "1GB", max_wal_size: "4GB", max_connections: 200 };
+/** So many connections are for the cases with fifty workers, each with its own. */
+const SETTINGS = { shared_buffers: "1GB", max_wal_size: "4GB", max_connections: 500 };
 
 /** @typedef {Awaited<ReturnType<typeof startServer>>} Server */
 
@@ -37,6 +38,8 @@ export async function startServer() {
     address,
     version: rows[0].server_version,
     settings: SETTINGS,
+    /** Whose children the connections' processes are. */
+    pid: Number(readFileSync(`${folder}/data/postmaster.pid`, "utf8").split("\n")[0]),
     /** @param {string} text @returns {Promise<boolean>} whether it gives a row */
     asks: async (text) => (await client.query(`select exists (${text}) as found`)).rows[0].found,
     /** What one system has left to be written is not to be paid for by the next. */
@@ -46,13 +49,13 @@ export async function startServer() {
     async stop() {
       await client.end();
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      removed(folder);
     },
   };
 }
 
 /** @returns {Promise<number>} */
-function freePort() {
+export function freePort() {
   return new Promise((resolve) => {
     const probe = createServer();
     probe.listen(0, "127.0.0.1", () => {

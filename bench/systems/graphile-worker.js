@@ -1,31 +1,40 @@
-// graphile-worker with the settings under which it drained fastest: jobs taken 2,000 at a time, completions in batches.
+// graphile-worker as it comes, and with the settings under which it drained fastest: jobs taken 2,000 at a time,
+// completions in batches, ten at once.
 
 import { Logger, makeWorkerUtils, run, WorkerPreset } from "graphile-worker";
 import { versions } from "./versions.js";
 
 const logger = new Logger(() => () => {});
 
-/** @type {import("./system.js").System} */
-export const graphileWorker = {
-  name: "graphile-worker",
+/** @type {Omit<import("./system.js").System, "name" | "takesPart" | "jobsToDrain" | "open">} */
+const common = {
   version: versions["graphile-worker"],
-  settings: "localQueue.size 2000, completeJobBatchDelay 0, failJobBatchDelay 0",
-  jobsToDrain: { default: 100_000 },
-  jobsToEnqueue: { default: 1_000 },
-  variants: [{ name: "" }],
+  on: "postgres",
+  doors: ["bulk", "tx"],
   atOnce: true,
-  concurrency: 10,
   unfinished: "select from {schema}._private_jobs",
+};
 
-  async open({ address, schema }) {
-    const utils = await makeWorkerUtils({ connectionString: address, schema, logger });
-    await utils.migrate();
-    let runner;
-    return {
-      add: (input) => utils.addJob("noop", input),
-      addMany: (inputs) => utils.addJobs(inputs.map((payload) => ({ identifier: "noop", payload }))),
-      async work({ concurrency, onStart }) {
-        const preset = {
+/** @type {import("./system.js").System[]} */
+export const systems = [
+  {
+    ...common,
+    name: "graphile-worker",
+    settings: "defaults but for the concurrency, which would be 1",
+    takesPart: ["enqueue", "drain", "wake-up"],
+    jobsToDrain: { default: 10_000 },
+    open: (place) => open(place, ({ concurrency }) => ({ concurrency })),
+  },
+  {
+    ...common,
+    name: "graphile-worker tuned",
+    settings: "10 at once, localQueue.size 2000, completeJobBatchDelay 0, failJobBatchDelay 0",
+    takesPart: ["drain", "wake-up"],
+    jobsToDrain: { default: 100_000 },
+    concurrency: 10,
+    open: (place) =>
+      open(place, ({ concurrency, address, schema }) => ({
+        preset: {
           extends: [WorkerPreset],
           worker: {
             connectionString: address,
@@ -36,18 +45,33 @@ export const graphileWorker = {
             failJobBatchDelay: 0,
             logger,
           },
-        };
-        runner = await run({
-          preset,
-          taskList: { noop: (input) => onStart(input.n) },
-          logger,
-          noHandleSignals: true,
-        });
-      },
-      async close() {
-        await runner?.stop();
-        await utils.release();
-      },
-    };
+        },
+      })),
   },
-};
+];
+
+async function open({ address, schema }, settings) {
+  const utils = await makeWorkerUtils({ connectionString: address, schema, logger });
+  await utils.migrate();
+  let runner;
+  return {
+    add: (input) => utils.addJob("noop", input),
+    addMany: (inputs) => utils.addJobs(inputs.map((payload) => ({ identifier: "noop", payload }))),
+    addIn: (client, input) =>
+      client.query(`select ${schema}.add_job('noop', payload := $1::json)`, [JSON.stringify(input)]),
+    async work({ concurrency, onStart }) {
+      const own = settings({ concurrency, address, schema });
+      runner = await run({
+        ...(own.preset === undefined ? { connectionString: address, schema } : {}),
+        ...own,
+        taskList: { noop: (input) => onStart(input.n) },
+        logger,
+        noHandleSignals: true,
+      });
+    },
+    async close() {
+      await runner?.stop();
+      await utils.release();
+    },
+  };
+}

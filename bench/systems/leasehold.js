@@ -2,20 +2,35 @@
 
 import { createRequire } from "node:module";
 import { defineJob, Leasehold } from "../../dist/index.js";
+import { watch } from "./watched.js";
 
 export const { version } = createRequire(import.meta.url)("../../package.json");
 
-/** @param {import("../../dist/index.js").Store} store @returns {Promise<import("./system.js").Opened>} */
-export async function openOn(store) {
+/** Where a case measures parts of it, without a queue in a database. @type {Partial<import("./system.js").System>[]} */
+export const systems = [{ name: "leasehold", version, takesPart: [], doors: [] }];
+
+/**
+ * @param {import("../../dist/index.js").Store} store
+ * @param {{ watched?: boolean }} [options]
+ * @returns {Promise<import("./system.js").Opened>}
+ */
+export async function openOn(store, { watched = false } = {}) {
+  const seen = watched ? watch(store) : undefined;
   const client = new Leasehold({ store });
   await client.open();
-  const job = (onStart) => defineJob({ name: "noop", run: ({ input }) => onStart(input.n) });
+  const job = (run) => defineJob({ name: "noop", run });
   const noop = job(() => {});
   return {
+    seen,
     add: (input) => client.enqueue(noop, input),
     addMany: (inputs) => client.enqueueMany(inputs.map((input) => ({ job: noop, input }))),
-    work({ concurrency, onStart, onDone }) {
-      const worker = client.work([job(onStart)], { concurrency });
+    addIn: (tx, input) => client.enqueue(noop, input, { tx }),
+    work({ concurrency, results, pollMs, onStart, onDone }) {
+      const run = ({ input }) => {
+        onStart(input.n);
+        return results ? input : undefined;
+      };
+      const worker = client.work([job(run)], { concurrency, ...(pollMs === undefined ? {} : { pollMs }) });
       if (onDone !== undefined) worker.on("completed", onDone);
     },
     close: () => client.close(),

@@ -1,63 +1,87 @@
 // What an adapter gives: the same few doors into every system, nothing tuned behind them but what its name says.
 
 /**
- * @typedef {object} Variant a setting under which wake-ups are measured
- * @property {string} name empty for the system's defaults
- * @property {number} [pollMs]
- * @property {number} [samples] fewer where one takes long
- * @property {string} [only] measured in one mode alone, where it takes long and the disk hardly matters
- *
  * @typedef {{ n: number, text: string }} Input
  *
  * @typedef {object} Place what a system is opened on: a database that holds nothing yet
  * @property {string} address a file for SQLite, a connection string for PostgreSQL
- * @property {string} schema for PostgreSQL
- * @property {string} mode SQLite's `synchronous`; of PostgreSQL always `default`
- * @property {Variant} [variant]
+ * @property {string} [redis] the Redis of the run, where there is one
+ * @property {string} schema for PostgreSQL; the prefix of keys for Redis
+ * @property {string} mode SQLite's `synchronous`; on servers always `default`
+ * @property {boolean} [watched] count and time what is asked of the store: for `Opened.seen`
  *
  * @typedef {object} Opened
  * @property {(input: Input) => Promise<unknown>} add
- * @property {(inputs: Input[]) => Promise<unknown>} addMany
- * @property {(options: { concurrency: number, onStart(n: number): void, onDone?(): void }) => unknown} work
- *   `onStart` when a handler begins, `onDone` when its completion is confirmed
+ * @property {(inputs: Input[]) => Promise<unknown>} [addMany] door `bulk`
+ * @property {(client: import("pg").Client, input: Input) => Promise<unknown>} [addIn] in the transaction that the client
+ *   has open; door `tx`
+ * @property {(options: { concurrency: number, results?: boolean, pollMs?: number, onStart(n: number): void, onDone?(): void }) => unknown}
+ *   work `onStart` when a handler begins, `onDone` when its completion is confirmed; `results` (door `results`): handlers
+ *   return what they were given, to be kept; `pollMs` (door `seen`): how long it waits before it looks by itself
+ * @property {import("./watched.js").Seen} [seen] of a watched place; door `seen`
  * @property {() => Promise<unknown>} close
  *
  * @typedef {object} System
- * @property {string} name
+ * @property {string} name its beginning is the name of its file
  * @property {string} version
  * @property {string} [settings] what was set beside its defaults
- * @property {Record<string, number>} jobsToDrain by mode: enough for a second or so
- * @property {Record<string, number>} jobsToEnqueue
- * @property {Variant[]} variants
+ * @property {"sqlite" | "postgres" | "redis"} on
+ * @property {("enqueue" | "drain" | "wake-up")[]} takesPart which measures tell something of it: where a setting changes
+ *   nothing, the default's figure stands for both
+ * @property {("bulk" | "tx" | "results" | "seen")[]} doors which of the optional ones it has
+ * @property {Record<string, number>} jobsToDrain by mode: enough for a second or more
  * @property {boolean} atOnce whether a worker runs several jobs at a time
- * @property {number} [concurrency] the one with which it drains fastest
- * @property {string} [unfinished] for PostgreSQL: whether a job is left in {schema}, as the database says
+ * @property {number} [concurrency] the one with which it drains fastest, where it does not take the case's
+ * @property {number} [pollMs] for how long a job may lie before a worker looks, where nothing tells the worker
+ * @property {string} [unfinished] SQL for PostgreSQL: gives a row while a job is left in {schema}
+ * @property {string[]} [unfinishedLists] of Redis, in the order in which a job goes through them
  * @property {(place: Place) => Promise<Opened>} open
  */
 
-import { graphileWorker } from "./graphile-worker.js";
-import { leaseholdOnPostgres } from "./leasehold-postgres.js";
-import { leaseholdOnSqlite } from "./leasehold-sqlite.js";
-import { pgBoss } from "./pg-boss.js";
-import { plainjob } from "./plainjob.js";
-
-/**
- * By the database they stand on; Leasehold first: the others are measured beside it.
- *
- * @type {Record<string, System[]>}
- */
-export const systems = {
-  sqlite: [leaseholdOnSqlite, plainjob],
-  postgres: [leaseholdOnPostgres, graphileWorker, pgBoss],
+/** The systems on each database, by their files. Leasehold first: the others are measured beside it. */
+const FILES = {
+  sqlite: ["leasehold-on-sqlite", "plainjob", "liteque"],
+  // BullMQ stands on Redis and competes for the same users.
+  postgres: [
+    "leasehold-on-postgresql",
+    "graphile-worker",
+    "pg-boss",
+    "bullmq-on-redis",
+    "bullmq-on-postgresql",
+    "sidequest",
+  ],
+  // What is measured here is Leasehold against itself.
+  redis: ["leasehold"],
+  none: ["leasehold"],
 };
 
-/** @param {string} name @returns {System} */
-export function systemNamed(name) {
-  const found = Object.values(systems)
+/** @param {string} database @returns {Promise<System[]>} */
+export async function systemsOn(database) {
+  return (await Promise.all(FILES[database].map(systemsIn))).flat();
+}
+
+/**
+ * Loads no other system's code: processes are measured too.
+ *
+ * @param {string} name
+ * @returns {Promise<System>}
+ */
+export async function systemNamed(name) {
+  const slug = name.toLowerCase().replaceAll(/[^a-z]+/g, "-");
+  const files = Object.values(FILES)
     .flat()
-    .find((system) => system.name === name);
-  if (found === undefined) throw new Error(`There is no system named ${name}.`);
-  return found;
+    .filter((file) => slug.startsWith(file))
+    .sort((a, b) => b.length - a.length);
+  for (const file of files) {
+    const found = (await systemsIn(file)).find((system) => system.name === name);
+    if (found !== undefined) return found;
+  }
+  throw new Error(`There is no system named ${name}.`);
+}
+
+/** @param {string} file @returns {Promise<System[]>} */
+async function systemsIn(file) {
+  return (await import(`./${file}.js`)).systems;
 }
 
 /** About 110 bytes of JSON. @param {number} n @returns {Input} */
