@@ -33,7 +33,8 @@ export function tableOf({ systems, cases: all, method }, database) {
   ]);
   const failed = cases.flatMap(({ title, settings, failures }) =>
     Object.entries(failures).map(
-      ([name, why]) => `${name}: ${title}${modeOf(settings)}: ${why.length} runs failed, first with: ${why[0]}`,
+      ([name, why]) =>
+        `${name}: ${title}${modeOf(settings)}: ${why.length} runs failed, first with: ${why[0]}`,
     ),
   );
   const notes = [
@@ -53,7 +54,7 @@ export function markdown([head = [], ...rows]) {
 export function shown(rounds, unit) {
   if (rounds === undefined) return "";
   const samples = rounds.flat();
-  if (unit === "jobs/s") return `${Math.round(median(samples)).toLocaleString("en")}/s`;
+  if (unit.endsWith("/s")) return `${Math.round(median(samples)).toLocaleString("en")}/s`;
   // A list for each round: samples. Otherwise one figure for each.
   if (rounds.every(({ length }) => length === 1)) return `${digits(median(samples))} ${unit}`;
   if (samples.length < FEW) {

@@ -25,13 +25,15 @@ export async function openOn(store, { watched = false } = {}) {
     add: (input) => client.enqueue(noop, input),
     addMany: (inputs) => client.enqueueMany(inputs.map((input) => ({ job: noop, input }))),
     addIn: (tx, input) => client.enqueue(noop, input, { tx }),
-    work({ concurrency, results, onStart, onDone }) {
+    work({ concurrency, results, queues, onStart, onDone, onReclaim }) {
       const run = ({ input }) => {
-        onStart(input.n);
-        return results ? input : undefined;
+        const ending = onStart(input.n);
+        return results ? input : ending;
       };
-      const worker = client.work([job(run)], { concurrency });
+      const worker = client.work([job(run)], { concurrency, ...(queues && { queues }) });
       if (onDone !== undefined) worker.on("completed", onDone);
+      if (onReclaim !== undefined)
+        worker.on("started", ({ previous }) => previous && onReclaim(previous.endedAgoMs));
     },
     close: () => client.close(),
   };
