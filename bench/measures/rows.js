@@ -44,10 +44,10 @@ export async function openRows(system, setting, place, { isEmpty = true } = {}) 
     copy: rows.copy,
     /** How many jobs are left by what the database says; undefined where it is not asked. */
     left,
-    /** Until so many wait. @param {number} count */
+    /** Until so many wait; and cleaned up, as what dead rows cost is measured elsewhere. @param {number} count */
     async fillTo(count) {
-      const present = await rows.count(waiting);
-      if (count > present) await fill(count - present);
+      const missing = count - (await rows.count(waiting));
+      if (missing > 0) await fill(missing);
       await rows.rest(table);
     },
     rest: () => rows.rest(table),

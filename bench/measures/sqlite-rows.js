@@ -3,6 +3,9 @@
 
 import { loadDriver } from "../../dist/stores/sqlite/driver.js";
 
+/** Its log holds them all until they are committed. */
+const ROWS_A_STATEMENT = 1_000_000;
+
 /** @param {string} path */
 export async function openSqliteRows(path) {
   const { Database } = await loadDriver();
@@ -41,10 +44,12 @@ export async function openSqliteRows(path) {
           .filter(({ own }) => !own)
           .map(({ name }) => name);
         const values = names.map((name) => given[name] ?? `s.${name}`);
-        handle.exec(
-          `with recursive g (n) as (select ${from} union all select n + 1 from g where n < ${from + count - 1})
+        const insert = handle.prepare(
+          `with recursive g (n) as (select :from union all select n + 1 from g where n < :to)
            insert into ${table} (${names}) select ${values} from kept_${sample} s cross join g`,
         );
+        for (let n = from; n < from + count; n += ROWS_A_STATEMENT)
+          insert.run({ from: n, to: Math.min(n + ROWS_A_STATEMENT, from + count) - 1 });
       });
     },
     async areAlike(/** @type {string} */ table, /** @type {Record<string, string>} */ given) {
