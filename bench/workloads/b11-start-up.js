@@ -22,6 +22,7 @@ export const cases = [
     id: idOf(name),
     database: /** @type {const} */ ("none"),
     title: `import "${name}"`,
+    inQuick: name === OURS,
     on: ofOurs(() => importMs(name)),
   })),
   {

@@ -47,7 +47,7 @@ export const cases = DATABASES.flatMap(({ database, ours, mode }) => {
       const concurrency = system.concurrency ?? CONCURRENCY;
       const { scale } = setting;
       return () =>
-        measure(system, setting, { ...scaled(how, scale), concurrency, drains: scale < 1 ? 3 : DRAINS });
+        measure(system, setting, { ...scaled(how, scale), concurrency, drains: scale < 1 ? 1 : DRAINS });
     },
   });
   return [...LOADS.map((load) => one(load, backlog)), ...SPREADS.map((spread) => one(spread, spreadBacklog))];

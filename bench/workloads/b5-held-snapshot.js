@@ -29,9 +29,9 @@ export const cases = [
     inQuick: true,
     rounds: ROUNDS,
     on(system, setting) {
-      const jobs =
-        system.name === OURS ? JOBS : system.name === "graphile-worker tuned" ? FEWER_JOBS : undefined;
-      if (jobs === undefined) return undefined;
+      const isPeer = system.name === "graphile-worker tuned" && setting.scale === 1;
+      if (system.name !== OURS && !isPeer) return undefined;
+      const jobs = isPeer ? FEWER_JOBS : JOBS;
       const concurrency = system.concurrency ?? 100;
       return () => heldSnapshot(system, setting, { jobs: jobs * setting.scale, concurrency });
     },
