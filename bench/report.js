@@ -62,7 +62,8 @@ export function reportOf({ startedAt, kind, rounds, only, cases, systems, server
       run: kind,
       rounds,
       only,
-      order: "in turns, every other round the other way about; medians over rounds; quantiles over all samples",
+      order:
+        "in turns, every other round the other way about; medians over rounds; quantiles over all samples",
       payloadBytes: 110,
       place:
         "a new file or schema for each run; files and the servers' data are on the disk, in bench/results/tmp",
@@ -80,9 +81,7 @@ function rowsOf(one, systems, rounds, { found, failures }) {
         return taken === undefined ? [] : [[system.name, taken]];
       }),
     );
-  const names = new Set(
-    systems.flatMap((system) => [...(found.get(keyOf(one, system))?.keys() ?? [])]),
-  );
+  const names = new Set(systems.flatMap((system) => [...(found.get(keyOf(one, system))?.keys() ?? [])]));
   return (names.size === 0 ? [""] : [...names]).map((name) => ({
     id: name === "" ? one.id : `${one.id}: ${name}`,
     workload: one.workload,

@@ -90,7 +90,9 @@ function meter(workers, server) {
   const before = read();
   return (jobs) => {
     const after = read();
-    const sides = Object.keys(after).filter((side) => before[side] !== undefined && after[side] !== undefined);
+    const sides = Object.keys(after).filter(
+      (side) => before[side] !== undefined && after[side] !== undefined,
+    );
     if (sides.length === 0) return undefined;
     return Object.fromEntries(
       sides.map((side) => [side, ((after[side] - before[side]) * CPU_FOR_JOBS) / jobs]),

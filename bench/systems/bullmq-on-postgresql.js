@@ -20,8 +20,7 @@ export const systems = [
     async open({ address: connectionString, schema }) {
       const client = new pg.Client({ connectionString });
       await client.connect();
-      await runMigrations(client, { schema });
-      await client.end();
+      await runMigrations(client, schema).finally(() => client.end());
       return openOn({ connection: { connectionString, schema } }, createPostgresBackend);
     },
   },

@@ -17,7 +17,9 @@ export const systems = [
     atOnce: false,
     async open({ address, mode }) {
       const db = buildDBClient(address, { runMigrations: true });
-      db.$client.pragma(`synchronous = ${mode}`);
+      // Its own connection, which it hands out no other way: one of ours would not be the one that commits.
+      const { client } = db.session;
+      client.pragma(`synchronous = ${mode}`);
       const queue = new SqliteQueue("noop", db, {
         defaultJobArgs: { numRetries: 2 },
         keepFailedJobs: false,
@@ -27,7 +29,7 @@ export const systems = [
         work() {
           throw new Error("It takes no part in what needs a worker.");
         },
-        close: async () => void db.$client.close(),
+        close: async () => void client.close(),
       };
     },
   },

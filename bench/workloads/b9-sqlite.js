@@ -76,8 +76,7 @@ function enqueues() {
       ),
     ),
   );
-  const many = (system, setting) =>
-    system.doors.includes("bulk") ? () => bulk(system, setting) : undefined;
+  const many = (system, setting) => (system.doors.includes("bulk") ? () => bulk(system, setting) : undefined);
   return [...flights, adding("bulk", "1,000 a call", many, true)];
 }
 

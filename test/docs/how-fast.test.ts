@@ -23,7 +23,9 @@ describe("the README's section on speed", () => {
     const file = join(folder, "2026-01-02T03-04-05-678Z-full.json");
     writeFileSync(file, JSON.stringify(REPORT));
     const text = printed(file);
-    expect(text).toContain("An Engine 9000, 2 cores, 24 GiB, linux 6 x64, Node 20.20.2, PostgreSQL 18.4, 2026-01-02");
+    expect(text).toContain(
+      "An Engine 9000, 2 cores, 24 GiB, linux 6 x64, Node 20.20.2, PostgreSQL 18.4, 2026-01-02",
+    );
     expect(text).toContain("medians of 3 rounds");
     expect(text).toContain("| leasehold on PostgreSQL 1.0.0 |  | 900/s |");
     expect(text).toContain("| another 2.3.4 |  | 300/s (3.0x) |");
