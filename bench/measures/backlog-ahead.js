@@ -50,5 +50,5 @@ export async function aheadOf(kind, system, place, rows, count) {
   const spread = kind === "delayed" ? { run_at: "s.run_at + g.n" } : {};
   // Ids of the waiting ones count from 1 up.
   await rows.copy(kind, stands.table, count, { ...stands.given, ...spread }, 1_000_000_000);
-  await rows.rest();
+  await rows.rest(stands.table);
 }

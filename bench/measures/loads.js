@@ -60,7 +60,7 @@ export async function startLoad(load, onNews = () => {}) {
     /** Gives back what it holds; what does not stop in time is killed. */
     async stop() {
       ending = true;
-      child.send("stop");
+      if (child.connected) child.send("stop");
       const late = setTimeout(() => child.kill("SIGKILL"), STOP_WITHIN_MS);
       await exited;
       clearTimeout(late);

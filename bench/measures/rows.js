@@ -50,7 +50,8 @@ export async function openRows(system, setting, place, { isEmpty = true } = {}) 
       if (missing > 0) await fill(missing);
       await rows.rest(table);
     },
-    rest: () => rows.rest(table),
+    /** The same for other tables too. */
+    rest: (/** @type {string[]} */ ...others) => rows.rest(table, ...others),
     close: rows.close,
   };
 }
