@@ -3,7 +3,14 @@
 import * as enqueue from "./workloads/b1-enqueue.js";
 import * as drain from "./workloads/b2-drain.js";
 import * as wakeUp from "./workloads/b3-wake-up.js";
+import * as backlog from "./workloads/b4-backlog.js";
+import * as snapshot from "./workloads/b5-held-snapshot.js";
+import * as renewals from "./workloads/b6-renewals.js";
+import * as handlers from "./workloads/b7-handlers.js";
+import * as recovery from "./workloads/b8-recovery.js";
 import * as sqlite from "./workloads/b9-sqlite.js";
+import * as destinations from "./workloads/b10-destinations.js";
+import * as startUp from "./workloads/b11-start-up.js";
 
 /**
  * @typedef {object} Setting where and how much is measured
@@ -13,7 +20,7 @@ import * as sqlite from "./workloads/b9-sqlite.js";
  * @property {import("./measures/server.js").Server} [server] the run's PostgreSQL, where the database is that
  * @property {import("./measures/redis.js").RedisServer} [redis] the run's Redis, where there is one
  *
- * @typedef {"jobs/s" | "ms" | "MB" | "s" | "x" | "%"} Unit
+ * @typedef {"jobs/s" | "renewals/s" | "writes/s" | "ms" | "MB" | "s" | "x" | "%" | "rows"} Unit
  *
  * @typedef {object} Case
  * @property {string} id begins with its workload
@@ -41,7 +48,19 @@ import * as sqlite from "./workloads/b9-sqlite.js";
  */
 
 /** @type {{ cases: Case[], targets?: Target[] }[]} */
-const workloads = [enqueue, drain, wakeUp, sqlite];
+const workloads = [
+  enqueue,
+  drain,
+  wakeUp,
+  backlog,
+  snapshot,
+  renewals,
+  handlers,
+  recovery,
+  sqlite,
+  destinations,
+  startUp,
+];
 
 export const cases = workloads.flatMap((workload) => workload.cases);
 

@@ -54,7 +54,7 @@ export function markdown([head = [], ...rows]) {
 export function shown(rounds, unit) {
   if (rounds === undefined) return "";
   const samples = rounds.flat();
-  if (unit === "jobs/s") return `${Math.round(median(samples)).toLocaleString("en")}/s`;
+  if (unit.endsWith("/s")) return `${Math.round(median(samples)).toLocaleString("en")}/s`;
   // A list for each round: samples. Otherwise one figure for each.
   if (rounds.every(({ length }) => length === 1)) return `${digits(median(samples))} ${unit}`;
   if (samples.length < FEW) {

@@ -13,7 +13,7 @@ export const systems = [
     settings: "defaults but for the concurrency, which would be 1",
     on: "postgres",
     takesPart: ["enqueue", "drain", "wake-up"],
-    doors: ["bulk", "results"],
+    doors: ["bulk", "results", "lasting"],
     jobsToDrain: { default: 10_000 },
     atOnce: true,
     unfinished: "select from {schema}.job where state not in ('completed', 'failed')",

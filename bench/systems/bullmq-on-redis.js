@@ -8,7 +8,7 @@ import { versions } from "./versions.js";
 const common = {
   version: versions.bullmq,
   on: "redis",
-  doors: ["bulk", "results"],
+  doors: ["bulk", "results", "lasting"],
   jobsToDrain: { default: 40_000 },
   atOnce: true,
   unfinishedLists: ["{schema}:noop:wait", "{schema}:noop:active"],

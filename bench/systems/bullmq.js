@@ -17,8 +17,8 @@ export function openOn(where, backend, ofJobs = {}) {
     addMany: (inputs) => queue.addBulk(inputs.map((data) => ({ name: "noop", data }))),
     async work({ concurrency, results, onStart, onDone }) {
       const run = async ({ data }) => {
-        onStart(data.n);
-        return results ? data : undefined;
+        const ending = onStart(data.n);
+        return results ? data : ending;
       };
       worker = new Worker("noop", run, { ...where, concurrency }, backend);
       worker.on("error", () => {});

@@ -10,9 +10,20 @@ const logger = new Logger(() => () => {});
 const common = {
   version: versions["graphile-worker"],
   on: "postgres",
-  doors: ["bulk", "tx"],
+  doors: ["bulk", "tx", "lasting"],
   atOnce: true,
   unfinished: "select from {schema}._private_jobs",
+  row: {
+    table: "{schema}._private_jobs",
+    waiting: "select from {schema}._private_jobs where is_available and run_at <= now()",
+    given: {
+      payload: "json_build_object('n', g.n, 'text', s.payload ->> 'text')",
+      // One after the other, and all of them due.
+      run_at: "s.run_at + g.n * interval '1 microsecond' - interval '1 minute'",
+      created_at: "s.created_at",
+      updated_at: "s.updated_at",
+    },
+  },
 };
 
 /** @type {import("./system.js").System[]} */

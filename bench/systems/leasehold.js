@@ -25,13 +25,16 @@ export async function openOn(store, { watched = false } = {}) {
     add: (input) => client.enqueue(noop, input),
     addMany: (inputs) => client.enqueueMany(inputs.map((input) => ({ job: noop, input }))),
     addIn: (tx, input) => client.enqueue(noop, input, { tx }),
-    work({ concurrency, results, pollMs, onStart, onDone }) {
+    work({ concurrency, results, pollMs, queues, onStart, onDone, onReclaim }) {
       const run = ({ input }) => {
-        onStart(input.n);
-        return results ? input : undefined;
+        const ending = onStart(input.n);
+        return results ? input : ending;
       };
-      const worker = client.work([job(run)], { concurrency, ...(pollMs === undefined ? {} : { pollMs }) });
+      const asked = { concurrency, ...(queues && { queues }), ...(pollMs !== undefined && { pollMs }) };
+      const worker = client.work([job(run)], asked);
       if (onDone !== undefined) worker.on("completed", onDone);
+      if (onReclaim !== undefined)
+        worker.on("started", ({ previous }) => previous && onReclaim(previous.endedAgoMs));
     },
     close: () => client.close(),
   };

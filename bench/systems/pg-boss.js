@@ -9,10 +9,21 @@ import { versions } from "./versions.js";
 const common = {
   version: versions["pg-boss"],
   on: "postgres",
-  doors: ["bulk", "tx"],
+  doors: ["bulk", "tx", "lasting"],
   jobsToDrain: { default: 60_000 },
   atOnce: true,
   unfinished: "select from {schema}.job where name = 'noop' and state < 'completed'",
+  row: {
+    table: "{schema}.job",
+    waiting: "select from {schema}.job where name = 'noop' and state = 'created'",
+    given: {
+      id: "gen_random_uuid()",
+      data: "jsonb_set(s.data, '{n}', to_jsonb(g.n))",
+      created_on: "s.created_on + g.n * interval '1 microsecond'",
+      start_after: "s.start_after",
+      keep_until: "s.keep_until",
+    },
+  },
 };
 
 /** @type {import("./system.js").System[]} */
@@ -22,7 +33,12 @@ export const systems = [
     name: "pg-boss",
     takesPart: ["enqueue", "wake-up"],
     pollMs: 2_000,
-    open: (place) => open(place, { notify: false, working: {} }),
+    open: (place) =>
+      open(place, {
+        notify: false,
+        working: {},
+        lasting: (concurrency) => ({ localConcurrency: concurrency }),
+      }),
   },
   {
     ...common,
@@ -30,17 +46,23 @@ export const systems = [
     settings:
       "batchSize 1000, burstWhenBatchFull, localConcurrency 4, LISTEN/NOTIFY; perJobResults for results",
     takesPart: ["drain", "wake-up"],
-    doors: ["bulk", "tx", "results"],
+    doors: ["bulk", "tx", "results", "lasting"],
     concurrency: 4,
     open: (place) =>
       open(place, {
         notify: true,
         working: { batchSize: 1_000, burstWhenBatchFull: true, localConcurrency: 4 },
+        // Each worker waits for the last of its batch: two of them halve the batches that run at once.
+        lasting: (concurrency) => ({
+          batchSize: concurrency / 2,
+          burstWhenBatchFull: true,
+          localConcurrency: 2,
+        }),
       }),
   },
 ];
 
-async function open({ address, schema }, { notify, working }) {
+async function open({ address, schema }, { notify, working, lasting }) {
   const boss = new PgBoss({
     connectionString: address,
     schema,
@@ -58,11 +80,17 @@ async function open({ address, schema }, { notify, working }) {
       ),
     addIn: (client, input) =>
       boss.send("noop", input, { db: { executeSql: (text, values) => client.query(text, values) } }),
-    work: ({ onStart, results }) =>
-      boss.work("noop", results ? { ...working, perJobResults: true } : working, async (jobs) => {
+    work({ concurrency, onStart, results, lasting: isLasting }) {
+      if (isLasting) {
+        return boss.work("noop", lasting(concurrency), (jobs) =>
+          Promise.all(jobs.map(({ data }) => onStart(data.n))),
+        );
+      }
+      return boss.work("noop", results ? { ...working, perJobResults: true } : working, async (jobs) => {
         for (const { data } of jobs) onStart(data.n);
         return results ? jobs.map(({ id, data }) => ({ id, status: "completed", output: data })) : undefined;
-      }),
+      });
+    },
     close: () => boss.stop({ graceful: false }),
   };
 }

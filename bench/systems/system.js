@@ -15,9 +15,13 @@
  * @property {(inputs: Input[]) => Promise<unknown>} [addMany] door `bulk`
  * @property {(client: import("pg").Client, input: Input) => Promise<unknown>} [addIn] in the transaction that the client
  *   has open; door `tx`
- * @property {(options: { concurrency: number, results?: boolean, pollMs?: number, onStart(n: number): void, onDone?(): void }) => unknown}
+ * @property {(options: { concurrency: number, results?: boolean, pollMs?: number, lasting?: boolean, queues?: readonly string[],
+ *   onStart(n: number): unknown, onDone?(): void, onReclaim?(lateMs: number): void }) => unknown}
  *   work `onStart` when a handler begins, `onDone` when its completion is confirmed; `results` (door `results`): handlers
- *   return what they were given, to be kept; `pollMs` (door `seen`): how long it waits before it looks by itself
+ *   return what they were given, to be kept; `pollMs` (door `seen`): how long it waits before it looks by itself; `lasting`
+ *   (door `lasting`): they end with the promise that `onStart` returns, and no more than `concurrency` run at once; of Leasehold
+ *   alone: other `queues` than the one that `add` adds to, and `onReclaim` when a handler begins whose job somebody else had
+ *   let lapse, so long ago
  * @property {import("./watched.js").Seen} [seen] of a watched place; door `seen`
  * @property {() => Promise<unknown>} close
  *
@@ -28,7 +32,7 @@
  * @property {"sqlite" | "postgres" | "redis"} on
  * @property {("enqueue" | "drain" | "wake-up")[]} takesPart which measures tell something of it: where a setting changes
  *   nothing, the default's figure stands for both
- * @property {("bulk" | "tx" | "results" | "seen")[]} doors which of the optional ones it has
+ * @property {("bulk" | "tx" | "results" | "seen" | "lasting")[]} doors which of the optional ones it has
  * @property {Record<string, number>} jobsToDrain by mode: enough for a second or more
  * @property {boolean} atOnce whether a worker runs several jobs at a time
  * @property {number} [concurrency] the one with which it drains fastest, where it does not take the case's
@@ -36,6 +40,15 @@
  * @property {string} [unfinished] SQL for PostgreSQL: gives a row while a job is left in {schema}
  * @property {string[]} [unfinishedLists] of Redis, in the order in which a job goes through them
  * @property {(place: Place) => Promise<Opened>} open
+ * @property {Row} [row] where its jobs stand, for filling by the million
+ * @property {(place: Place) => import("../../dist/index.js").Store} [store] of Leasehold alone
+ *
+ * @typedef {object} Row what it takes to copy a job in its table; names of PostgreSQL are with {schema}
+ * @property {string} table
+ * @property {string} waiting SQL: gives a row for each job that waits and is due
+ * @property {Record<string, string>} given SQL by column, of what differs from job to job, as ids and inputs do: `s` is a
+ *   job that the system itself has enqueued, `g.n` is a number that no other copy has
+ * @property {Pick<Row, "table" | "given">} [history] where jobs go when they have ended, if that is elsewhere
  */
 
 /** The systems on each database, by their files. Leasehold first: the others are measured beside it. */

@@ -58,5 +58,16 @@ optional("closing a store on PostgreSQL 18", missingPostgres(18), () => {
       await store.close();
       expect(sockets()).toBe(before);
     });
+
+    it("makes no connection any more to listen on", async () => {
+      const store = storeOn(await worldOf(18));
+      await store.enqueue([newJob()], CALL);
+      const before = sockets();
+      store.listen(() => {}).arm();
+      await store.close();
+      // For as many turns as one would take that was about to be made.
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      expect(sockets()).toBeLessThan(before);
+    });
   });
 });
