@@ -29,6 +29,14 @@ export class Delays {
     );
   }
 
+  /** From when it was stopped, if it was between the two times; else the first of them. */
+  stoodFrom(process: string, fromMs: number, toMs: number): number {
+    const begins = this.#evidence.faults
+      .filter((fault) => standsStill(fault, process) && overlaps(fault, fromMs, toMs))
+      .map((fault) => fault.fromMs);
+    return Math.min(fromMs, ...begins);
+  }
+
   /** Until when it was stopped, if it was between the two times; else the first of them. */
   stoodUntil(process: string, fromMs: number, toMs: number): number {
     const ends = this.#evidence.faults

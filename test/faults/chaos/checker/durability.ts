@@ -3,7 +3,7 @@
 import { isEnded } from "../../../../src/protocol/job.ts";
 import { answerOf, fenceKey } from "./calls.ts";
 import type { Evidence } from "./evidence.ts";
-import { isLost, isOfFailover, mayBeLost } from "./losses.ts";
+import { isLost, isOfFailover, mayBeLost, mayHaveBeenOpen } from "./losses.ts";
 import type { Broken } from "./verdict.ts";
 
 export interface Durability {
@@ -46,9 +46,11 @@ export function durability(evidence: Evidence): Durability {
       broken.push({ what: `I12: job ${job} had ended and is ${state}`, job, seq: end.seq });
   }
   // What has gone must be younger than all that had been shipped before one of the failovers.
-  for (const { job, seq, storeMs } of lost) {
-    const atMs = evidence.time.monotonicMs(storeMs);
+  for (const change of lost) {
+    const { job, seq } = change;
+    const atMs = evidence.time.monotonicMs(change.storeMs);
     if (atMs === undefined || faults.some((fault) => isOfFailover(fault, atMs))) continue;
+    if (mayHaveBeenOpen(evidence, change, atMs)) continue;
     broken.push({ what: `I12: change ${seq} was lost though the standby had it`, job });
   }
   return { broken, losses };

@@ -4,6 +4,7 @@ import type { HistoryEvent } from "../record.ts";
 import { type Call, fenceKey } from "./calls.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Fault } from "./faults.ts";
+import type { Change } from "./transitions.ts";
 
 /**
  * Whether an asynchronous failover may have lost what this call was told: it was acknowledged after the last write that
@@ -33,6 +34,30 @@ const ROUNDING_MS = 1;
 export function isOfFailover(fault: Fault, atMs: number): boolean {
   if (fault.kind !== "failover") return false;
   return atMs >= (lostAfterMs(fault) ?? fault.fromMs) - ROUNDING_MS && atMs <= fault.toMs + ROUNDING_MS;
+}
+
+/** A transaction is open for no longer than its caller waits for it, in leases. */
+const LONGEST_TRANSACTION = 4;
+
+/**
+ * A row tells when it was written, and what a failover loses is what was committed after the last write that the standby has:
+ * a little older, and nobody may have been told of it by then.
+ */
+export function mayHaveBeenOpen(evidence: Evidence, { job, fence }: Change, atMs: number): boolean {
+  const told = [...evidence.callsByOp.values()].flat().filter((call) => {
+    if (call.invoke.job !== job && call.replies.every((reply) => reply.job !== job)) return false;
+    return fence === undefined || fenceKey(fence) === fenceKey(call.invoke);
+  });
+  const toldMs = Math.min(
+    ...told.flatMap(({ replies }) =>
+      replies.filter(({ kind, atMs: ms }) => kind === "ok" && ms >= atMs).map(({ atMs: ms }) => ms),
+    ),
+  );
+  return evidence.faults.some((fault) => {
+    const fromMs = lostAfterMs(fault);
+    if (fromMs === undefined || atMs > fault.toMs) return false;
+    return atMs >= fromMs - LONGEST_TRANSACTION * evidence.record.leaseMs && toldMs >= fromMs;
+  });
 }
 
 /** Monotonic; undefined when the fault loses nothing that was acknowledged. */

@@ -34,17 +34,24 @@ export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): O
     }
     if (sentMs < untilMs) continue;
     const lateMs = sentMs - untilMs;
-    if (checkedMs !== undefined && checkedMs - waitedMs < untilMs) {
-      if (delays.stood(invoke.process, checkedMs, sentMs)) {
+    const late = {
+      what: `I10: ${invoke.key} was sent ${lateMs.toFixed(1)} ms after its owner's deadline`,
+      ...where,
+    };
+    if (checkedMs === undefined) {
+      broken.push(late);
+      continue;
+    }
+    // It has looked some time between this and when that was written down.
+    const lookedMs = checkedMs - waitedMs;
+    if (delays.stoodFrom(invoke.process, lookedMs, sentMs) < untilMs) {
+      if (delays.stood(invoke.process, lookedMs, sentMs)) {
         frozenInTheGap += 1;
         continue;
       }
       if (lateMs <= Math.max(waitedMs, delays.measuredMs(invoke.process, checkedMs, sentMs))) continue;
     }
-    broken.push({
-      what: `I10: ${invoke.key} was sent ${lateMs.toFixed(1)} ms after its owner's deadline`,
-      ...where,
-    });
+    broken.push(late);
   }
   return { broken, frozenInTheGap };
 }

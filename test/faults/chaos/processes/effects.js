@@ -7,6 +7,7 @@ import { EffectRunningError, httpDestination, StaleTokenError } from "leasehold/
 import { eitherSignal } from "../../../../dist/destinations/http/either-signal.js";
 import { waitedForCpuMs } from "./cpu-wait.js";
 import { decisionRow, EFFECTS, INSERT_DECISION } from "./decisions.js";
+import { monotonicMs } from "./history-file.js";
 
 /** @typedef {import("../../../../src/clock/world.ts").World} World */
 /** @typedef {import("../../../../src/client/handler.ts").Lease} Lease */
@@ -57,15 +58,17 @@ class EffectInFlight {
   checked() {
     const { about, jobGeneration } = this;
     // The clock was read some moment before: a thread that then had to wait for a processor writes this down later.
-    this.#history.note("check", { ...about, detail: { jobGeneration, waitedMs: this.#waited() } });
+    const atMs = monotonicMs();
+    this.#history.note("check", { ...about, atMs, detail: { jobGeneration, waitedMs: this.#waited() } });
   }
 
   sent() {
     if (this.request !== 0) return;
     this.request = this.#history.nextRequest();
     const { request, about, jobGeneration } = this;
+    const atMs = monotonicMs();
     const detail = { jobGeneration, waitedMs: this.#waited() };
-    this.#history.append({ kind: "invoke", op: "write", request, ...about, detail });
+    this.#history.append({ kind: "invoke", op: "write", request, ...about, atMs, detail });
   }
 
   /** Since it was asked last, ms. */

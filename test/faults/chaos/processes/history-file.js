@@ -5,7 +5,7 @@ import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 /** @typedef {import("../record.ts").HistoryEvent} HistoryEvent */
-/** @typedef {Omit<HistoryEvent, "atMs" | "process" | "incarnation"> & Partial<Pick<HistoryEvent, "process" | "incarnation">>} Line */
+/** @typedef {Omit<HistoryEvent, "atMs" | "process" | "incarnation"> & Partial<Pick<HistoryEvent, "atMs" | "process" | "incarnation">>} Line */
 /** @typedef {Omit<Line, "kind" | "op" | "request">} About */
 
 /** CLOCK_MONOTONIC: the same for every process of the machine, and never faked. */
