@@ -30,6 +30,9 @@ import { missingProc, processesIn, signalAll } from "./processes-in.js";
 export type Settings = Readonly<Record<string, string | number>>;
 
 /** As durable as PostgreSQL is by itself. */
+/** The code of a query that a standby has cancelled, since what it replays takes away what the query reads. */
+const CONFLICT_WITH_RECOVERY = "40001";
+
 const SETTINGS: Settings = {
   unix_socket_directories: "",
   dynamic_shared_memory_type: "mmap", // in its own folder, so that a killed server leaves nothing elsewhere
@@ -233,7 +236,16 @@ export class OwnServer {
 
   /** Resolves when the server writes, on a timeline of its own. */
   async promote(): Promise<void> {
-    await this.query("select pg_promote()");
+    // What it replays may cancel a query of its own.
+    await eventually("the server is promoted", () =>
+      this.query("select pg_promote()").then(
+        () => true,
+        (error: { code?: string }) => {
+          if (error.code !== CONFLICT_WITH_RECOVERY) throw error;
+          return false;
+        },
+      ),
+    );
   }
 
   /** Lets connections in from a network, besides this machine. */

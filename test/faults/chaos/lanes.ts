@@ -23,11 +23,11 @@ export async function letThingsGoWrong(
         .map((each) => ({ each, share: (each.uses + own.next()) / each.weight }));
       const { each } = shares.reduce((least, other) => (other.share < least.share ? other : least));
       const { seizes } = each.nemesis;
+      // Also one that finds nothing to do just now: else nothing but that would be tried again and again.
       each.uses += 1;
       if (seizes !== undefined) seized.add(seizes);
-      const was = await each.nemesis.begin(controller, own);
+      await each.nemesis.begin(controller, own);
       if (seizes !== undefined) seized.delete(seizes);
-      if (!was) each.uses -= 1;
       await controller.lasts(own.between(...REST_MS));
     }
   };

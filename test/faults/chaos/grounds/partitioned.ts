@@ -48,7 +48,7 @@ export class Partitions {
   /** The port of its connection, by which it is told apart from all others to the server. */
   async #listenerOf({ guest }: Network): Promise<number | undefined> {
     const [row] = await this.#server.query<{ client_port: number }>(
-      "select client_port from pg_stat_activity where client_addr = $1 and query ~* '^\\s*listen'",
+      "select client_port from pg_stat_activity where client_addr = $1 and application_name = 'leasehold listen'",
       [guest],
     );
     return row?.client_port;
