@@ -5,6 +5,8 @@ import type { Plan, Weighted } from "./plan.ts";
 /** Between two faults of one lane, ms. */
 const REST_MS = [20, 120] as const;
 const LANES = 3;
+/** What counts for a use where nothing could be done: it comes sooner again, and does not keep all others from coming. */
+const A_MISS = 0.25;
 
 /** Lets things go wrong, some at once, until the faults are over; resolves when all is mended. */
 export async function letThingsGoWrong(
@@ -23,11 +25,11 @@ export async function letThingsGoWrong(
         .map((each) => ({ each, share: (each.uses + own.next()) / each.weight }));
       const { each } = shares.reduce((least, other) => (other.share < least.share ? other : least));
       const { seizes } = each.nemesis;
-      // Also one that finds nothing to do just now: else nothing but that would be tried again and again.
       each.uses += 1;
       if (seizes !== undefined) seized.add(seizes);
-      await each.nemesis.begin(controller, own);
+      const was = await each.nemesis.begin(controller, own);
       if (seizes !== undefined) seized.delete(seizes);
+      if (!was) each.uses -= 1 - A_MISS;
       await controller.lasts(own.between(...REST_MS));
     }
   };
