@@ -236,16 +236,18 @@ export class OwnServer {
 
   /** Resolves when the server writes, on a timeline of its own. */
   async promote(): Promise<void> {
-    // What it replays may cancel a query of its own.
-    await eventually("the server is promoted", () =>
-      this.query("select pg_promote()").then(
-        () => true,
+    // As pg_ctl does, and not by a query: what is replayed may hold a lock of a catalog, which no query gets past.
+    writeFileSync(join(this.data, "promote"), "");
+    this.#postmaster?.kill("SIGUSR1");
+    await eventually("the server writes", async () => {
+      const rows = await this.query<{ reads: boolean }>("select pg_is_in_recovery() as reads").catch(
         (error: { code?: string }) => {
           if (error.code !== CONFLICT_WITH_RECOVERY) throw error;
-          return false;
+          return [];
         },
-      ),
-    );
+      );
+      return rows[0]?.reads === false;
+    });
   }
 
   /** Lets connections in from a network, besides this machine. */

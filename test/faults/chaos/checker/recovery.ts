@@ -1,9 +1,10 @@
 /** I16: a lapsed lease is taken over soon, when somebody is there who has room for it. */
 
 import type { Owner } from "../../../../src/protocol/identity.ts";
+import { CONCURRENCY } from "../settings.ts";
 import type { Call } from "./calls.ts";
 import type { Delays } from "./delays.ts";
-import type { Evidence } from "./evidence.ts";
+import { type Evidence, groupBy } from "./evidence.ts";
 import { type Fault, felt, overlaps, strikes } from "./faults.ts";
 import type { Broken, Judgement } from "./verdict.ts";
 
@@ -35,6 +36,15 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
   const asked = claims.filter(hadRoomLeft).map(({ invoke }) => invoke);
   const stops = faults.filter(({ kind }) => kind === "stop");
   const takeOvers = claims.filter(tookOneOver);
+  const runs = groupBy(evidence.runs, ({ process }) => process);
+  /** At some moment between the two times all of its places were taken. */
+  const wasFull = (process: string, fromMs: number, toMs: number): boolean => {
+    const meanwhile = (runs.get(process) ?? []).filter((run) => run.beganMs <= toMs && run.endedMs >= fromMs);
+    return meanwhile.some(
+      ({ beganMs }) =>
+        meanwhile.filter((run) => run.beganMs <= beganMs && run.endedMs > beganMs).length >= CONCURRENCY,
+    );
+  };
   /** Told to stop, or busy with other lapsed jobs than this one. */
   const isElsewhere = (process: string, job: string, fromMs: number, toMs: number): boolean =>
     stops.some((fault) => strikes(fault, process) && overlaps(fault, fromMs, toMs)) ||
@@ -80,7 +90,8 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
         atMs >= lapsedMs &&
         atMs <= lapsedMs + record.pollMs + record.sweepMs &&
         !delays.stood(process, atMs, lapsedMs + boundMs) &&
-        !isElsewhere(process, job, lapsedMs, lapsedMs + Math.min(afterMs, boundMs)),
+        !isElsewhere(process, job, lapsedMs, lapsedMs + Math.min(afterMs, boundMs)) &&
+        !wasFull(process, lapsedMs, lapsedMs + Math.min(afterMs, boundMs)),
     );
     if (free.length === 0) continue;
     const busyMs = Math.min(
