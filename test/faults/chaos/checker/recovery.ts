@@ -36,6 +36,7 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
   const asked = claims.filter(hadRoomLeft).map(({ invoke }) => invoke);
   const stops = faults.filter(({ kind }) => kind === "stop");
   const takeOvers = claims.filter(tookOneOver);
+  const unanswered = claims.filter(({ replies }) => replies.every(({ kind }) => kind !== "ok"));
   const runs = groupBy(evidence.runs, ({ process }) => process);
   /** At some moment between the two times all of its places were taken. */
   const wasFull = (process: string, fromMs: number, toMs: number): boolean => {
@@ -45,9 +46,13 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
         meanwhile.filter((run) => run.beganMs <= beganMs && run.endedMs > beganMs).length >= CONCURRENCY,
     );
   };
-  /** Told to stop, or busy with other lapsed jobs than this one. */
+  /** Told to stop, without an answer of the store, or busy with other lapsed jobs than this one. */
   const isElsewhere = (process: string, job: string, fromMs: number, toMs: number): boolean =>
     stops.some((fault) => strikes(fault, process) && overlaps(fault, fromMs, toMs)) ||
+    unanswered.some(({ invoke, replies }) => {
+      const untilMs = Math.max(...replies.map(({ atMs }) => atMs), invoke.atMs);
+      return invoke.process === process && invoke.atMs <= toMs && untilMs >= fromMs;
+    }) ||
     takeOvers.some(
       ({ invoke, replies }) =>
         invoke.process === process &&
