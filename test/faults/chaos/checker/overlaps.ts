@@ -3,6 +3,7 @@
  * job was taken from it. What goes on after the cause is over is explained by nothing.
  */
 
+import { runKey } from "./calls.ts";
 import type { Delays } from "./delays.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
 import { type Fault, felt, overlaps as overlapsFault, standsStill, strikes } from "./faults.ts";
@@ -60,6 +61,7 @@ function unexplained(
   fromMs: number,
   toMs: number,
 ): string | undefined {
+  if (wasLeftToLapse(evidence, older, fromMs)) return undefined;
   // It was its owner, and in touch, when it last asked for what was granted.
   const grants = trust.grants.get(older.key) ?? [];
   const heldMs = Math.max(
@@ -82,6 +84,13 @@ function unexplained(
   const byMs = goesOnMs + NOTICED_MS + measuredMs;
   if (toMs <= byMs || taken) return undefined;
   return `the older one went on for ${(toMs - goesOnMs).toFixed(1)} ms after its fault, and was not told`;
+}
+
+/** W4: its signal had fired and its handler ignored it, as one does that waits for a service it is cut off from. */
+function wasLeftToLapse({ notes }: Evidence, { key, process, abortedMs }: Run, atMs: number): boolean {
+  if (abortedMs === undefined || abortedMs > atMs) return false;
+  const stuck = notes.get("stuck") ?? [];
+  return stuck.some((note) => note.process === process && note.atMs <= atMs && runKey(note) === key);
 }
 
 /** Nothing goes on for longer than its owner could trust what it was granted last. */

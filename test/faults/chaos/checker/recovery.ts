@@ -34,6 +34,7 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
   const boundMs = record.pollMs + record.sweepMs + REPLY_MS;
   const claims = callsByOp.get("claim") ?? [];
   const asked = claims.filter(hadRoomLeft).map(({ invoke }) => invoke);
+  const outOfTouch = faults.filter(({ kind }) => kind === "partition" || kind === "freeze").map(felt);
   const stops = faults.filter(({ kind }) => kind === "stop");
   const takeOvers = claims.filter(tookOneOver);
   const unanswered = claims.filter(({ replies }) => replies.every(({ kind }) => kind !== "ok"));
@@ -46,9 +47,10 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
         meanwhile.filter((run) => run.beganMs <= beganMs && run.endedMs > beganMs).length >= CONCURRENCY,
     );
   };
-  /** Told to stop, without an answer of the store, or busy with other lapsed jobs than this one. */
+  /** Told to stop, cut off, without an answer of the store, or busy with other lapsed jobs than this one. */
   const isElsewhere = (process: string, job: string, fromMs: number, toMs: number): boolean =>
     stops.some((fault) => strikes(fault, process) && overlaps(fault, fromMs, toMs)) ||
+    outOfTouch.some((fault) => fault.target === process && overlaps(fault, fromMs, toMs)) ||
     unanswered.some(({ invoke, replies }) => {
       const untilMs = Math.max(...replies.map(({ atMs }) => atMs), invoke.atMs);
       return invoke.process === process && invoke.atMs <= toMs && untilMs >= fromMs;
@@ -64,7 +66,6 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
     ({ kind, detail }) =>
       kind === "store" || kind === "failover" || detail["point"] === "in-store-transaction",
   );
-  const outOfTouch = faults.filter(({ kind }) => kind === "partition" || kind === "freeze").map(felt);
   /** Whoever is cut off or stopped in the midst of a transaction keeps the locks of its rows until the server has noticed. */
   const mayHoldIt = ({ target, fromMs, toMs }: Fault, owner: Owner | null): boolean =>
     (callsByOp.get("settle") ?? []).some(
