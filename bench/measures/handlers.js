@@ -47,8 +47,10 @@ export function handlers(system, setting, { handlerMs, concurrency, forMs }) {
       const a10k = (/** @type {number} */ seconds) => seconds * (10_000 / begun);
       return {
         "": (usefulMs / (tookMs * concurrency)) * 100,
-        [FIGURES.worker]: a10k(cpuMs / 1_000),
-        ...(serverBefore !== undefined && { [FIGURES.server]: a10k(serverAfter - serverBefore) }),
+        // One that has begun none, as polling ones may, tells nothing of what a job costs.
+        ...(begun > 0 && { [FIGURES.worker]: a10k(cpuMs / 1_000) }),
+        ...(begun > 0 &&
+          serverBefore !== undefined && { [FIGURES.server]: a10k(serverAfter - serverBefore) }),
         [FIGURES.memory]: peakMb,
       };
     } finally {

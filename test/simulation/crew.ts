@@ -26,6 +26,13 @@ function shown({ args, value }: Heard): string {
   return `${JSON.stringify(args.slice(0, -1))?.slice(0, 400)} → ${JSON.stringify(value)?.slice(0, 400)}`;
 }
 
+/** Whose leases a call of `renew` is for. */
+function runsIn([fences]: readonly unknown[]): string[] {
+  return (fences as readonly Fence[]).map(({ jobId, owner, generation }) =>
+    runName(jobId, owner, generation),
+  );
+}
+
 export interface Told {
   readonly jobId: JobId;
   readonly position: Position;
@@ -91,11 +98,10 @@ export class Crew {
     const ends = new Map<string, { readonly outcome: string; readonly position: Position }>();
     remote.onCall = (method, args) => {
       judge.asks(worker.owner, method);
-      if (method === "renew") judge.failedRenewals.sent(args[0] as readonly Fence[]);
+      if (method === "renew") judge.failedRenewals.sent(runsIn(args));
     };
     remote.onFailure = (method, args) => {
-      if (method === "renew")
-        judge.failedRenewals.failed(args[0] as readonly Fence[], this.#world.time.nowMs);
+      if (method === "renew") judge.failedRenewals.failed(runsIn(args), this.#world.time.nowMs);
     };
     remote.onAnswer = (heard) => {
       this.#world.tell(() => `${process.name} hears of ${heard.method}: ${shown(heard)}`);

@@ -1,23 +1,17 @@
-import type { Fence } from "../../src/protocol/identity.ts";
-
 /** Renewals without an answer for which their worker has not asked again yet. */
 export class FailedRenewals {
-  /** By run: the true time, ms, at which its worker knew. */
+  /** By run, as `runName` names it: the true time, ms, at which its worker knew. */
   readonly #failedAtMs = new Map<string, number>();
 
-  sent(fences: readonly Fence[]): void {
-    for (const fence of fences) this.#failedAtMs.delete(nameOf(fence));
+  sent(runs: readonly string[]): void {
+    for (const run of runs) this.#failedAtMs.delete(run);
   }
 
-  failed(fences: readonly Fence[], nowMs: number): void {
-    for (const fence of fences) this.#failedAtMs.set(nameOf(fence), nowMs);
+  failed(runs: readonly string[], nowMs: number): void {
+    for (const run of runs) this.#failedAtMs.set(run, nowMs);
   }
 
-  failedAtMs(fence: Fence): number | undefined {
-    return this.#failedAtMs.get(nameOf(fence));
+  failedAtMs(run: string): number | undefined {
+    return this.#failedAtMs.get(run);
   }
-}
-
-function nameOf({ jobId, owner, generation }: Fence): string {
-  return `${jobId} ${owner} ${generation}`;
 }

@@ -137,7 +137,7 @@ export class Judge {
       this.broken.push(`I17: nothing befell ${owner.name}, and its lease of job ${before.jobId} lapsed`);
     else this.seen.explained++;
     // Messages that are lost explain a lapse of whoever went on asking.
-    const failedAtMs = this.failedRenewals.failedAtMs({ ...before, owner: before.owner }) ?? Number.NaN;
+    const failedAtMs = this.failedRenewals.failedAtMs(run) ?? Number.NaN;
     const leftMs = this.#time.nowMs - lapsedForMs - failedAtMs;
     if (isWell && leftMs > before.leaseMs * TIME_TO_ASK_AGAIN && owner.upsetUntilMs < sinceMs)
       this.broken.push(
