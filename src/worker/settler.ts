@@ -1,5 +1,5 @@
 import type { Log } from "../client/log.ts";
-import type { World } from "../clock/world.ts";
+import type { Timer, World } from "../clock/world.ts";
 import { StoreBusyError, UnknownOutcomeError } from "../errors.ts";
 import type { Generation } from "../protocol/identity.ts";
 import type { Settlement } from "../protocol/settle.ts";
@@ -29,6 +29,8 @@ export class Settler {
   /** Runs that the store was asked to heal. */
   readonly #healing = new WeakSet<Run>();
   #scheduled = false;
+  /** Of a repetition that is to come. */
+  #repeat: Timer | undefined;
   #flushing = false;
   #failures = 0;
   #abandoned = false;
@@ -56,6 +58,7 @@ export class Settler {
   /** Gives up what is not known yet: at a stop, with a store out of reach. A call under way is the last one. */
   abandon(): void {
     this.#abandoned = true;
+    this.#repeat?.cancel();
     const left = [...this.#queue, ...this.#busy];
     this.#queue = [];
     this.#busy = [];
@@ -71,7 +74,7 @@ export class Settler {
   #scheduleAfter(ms: number): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#world.timers.after(ms * (0.5 + this.#world.random.next()), this.#next);
+    this.#repeat = this.#world.timers.after(ms * (0.5 + this.#world.random.next()), this.#next);
   }
 
   readonly #next = (): void => {

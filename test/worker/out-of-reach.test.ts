@@ -68,6 +68,27 @@ describe("a store out of reach (W7)", () => {
     await worker.stop();
   });
 
+  it("leaves no timer when the worker is stopped: outcomes are not repeated any more", async () => {
+    const t = testWorld();
+    const hold = gate();
+    const job = defineJob({ name: "job", run: () => hold.promise });
+    await t.leasehold.enqueue(job);
+    const worker = t.leasehold.work([job]);
+    await t.world.settle();
+    cut(t);
+    hold.open();
+    await t.world.advance(1_000);
+    let hasStopped = false;
+    void worker.stop().then(() => {
+      hasStopped = true;
+    });
+    while (!hasStopped) await t.world.advance(10);
+    const { pendingTimers } = t.world;
+    const settles = t.store.called("settle");
+    await t.world.advance(60_000);
+    expect([pendingTimers, t.store.called("settle")]).toEqual([0, settles]);
+  });
+
   it("renews first, and then for a third of a lease claims only ready jobs", async () => {
     const t = testWorld();
     const hold = gate();
