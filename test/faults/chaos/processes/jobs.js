@@ -63,6 +63,7 @@ export function handler(effects, history, runs) {
     const generation = runs.of(job.id, lease.token);
     const about = { job: job.id, line: `job:${job.id}`, generation, owner: lease.token.owner };
     history.note("handler began", about);
+    runs.inHandlers++;
     try {
       if (job.attempt <= fails) throw new Error(`fails ${fails} times`);
       if (fails < 0) throw new FinalError("is not to be tried again");
@@ -76,6 +77,7 @@ export function handler(effects, history, runs) {
       runs.ended(job.id);
       return { by: generation };
     } finally {
+      runs.inHandlers--;
       history.note("handler ended", about);
     }
   };

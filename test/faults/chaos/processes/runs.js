@@ -11,6 +11,9 @@ export class Runs {
     this.#ofToken.set(`${id} ${token.generation}`, generation);
   }
 
+  /** Handlers that have begun and not ended, also of runs that are over: some ignore their signals for a while. */
+  inHandlers = 0;
+
   /** Jobs whose handlers have ended well, and whose outcomes the store has not been told. @type {Set<string>} */
   unsettled = new Set();
 

@@ -63,7 +63,6 @@ process.on("message", (/** @type {any} */ order) =>
 // The controller is gone.
 process.on("disconnect", () => process.exit());
 const handlesAtStart = openHandles();
-let isStuck = false;
 
 /** That of the real build, which to the compiler is another one than the sources'. @type {unknown} */
 const built = systemWorld();
@@ -103,10 +102,7 @@ for (const event of /** @type {const} */ (["completed", "retrying", "failed", "c
 }
 worker.on("aborted", ({ job, reason }) => history.note("aborted", { ...about(job), detail: { reason } }));
 worker.on("lost", ({ job, refusal }) => over("lost", job, { detail: { refusal } }));
-worker.on("stuck", ({ job, reason }) => {
-  isStuck = true;
-  history.note("stuck", { ...about(job), detail: { reason } });
-});
+worker.on("stuck", ({ job, reason }) => history.note("stuck", { ...about(job), detail: { reason } }));
 worker.on("healed", ({ job, mark }) => history.note("healed", { ...about(job), detail: { mark } }));
 worker.on("scheduled", ({ schedule, slotMs, answer }) =>
   history.note("scheduled", { job: answer.jobId, detail: { schedule, slotMs, outcome: answer.outcome } }),
@@ -119,7 +115,7 @@ tellLoopDelays(history, "main");
 async function stop() {
   await leasehold.close();
   await database.close();
-  if (!isStuck) atEnd = { handlesAtStart, handles: await handlesLeft() };
+  if (runs.inHandlers === 0) atEnd = { handlesAtStart, handles: await handlesLeft() };
   history.note("stopped");
   process.disconnect?.();
 }
