@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { type PostgresGuard, postgresGuard, StaleTokenError } from "../../src/destinations/postgres/index.ts";
 import {
   InvalidArgumentError,
@@ -203,6 +203,45 @@ for (const version of POSTGRES_VERSIONS) {
       expect(rows).toEqual([{ synchronous_commit: "on" }]);
       await lax.end();
     });
+
+    it("takes as many messages as the same transaction without a guard, with a step as without", async () => {
+      const { schema } = await world();
+      const own = new pg.Pool({ connectionString: url, max: 1, options: `-c search_path=${schema}` });
+      onTestFinished(() => own.end());
+      const guard = postgresGuard({ pool: own, schema });
+      await guard.markOf(LINE); // the guard has looked at its tables
+      const client = await own.connect();
+      const query = vi.spyOn(client, "query");
+      client.release();
+      await guard.write(lease(1), {}, insert("fenced"));
+      expect(query).toHaveBeenCalledTimes(["begin", "the body's", "commit"].length);
+      await guard.write(lease(1), { step: "s" }, insert("once"));
+      expect(query).toHaveBeenCalledTimes(6);
+      await guard.write(lease(1), { step: "s" }, insert("twice"));
+      expect(query).toHaveBeenCalledTimes(8);
+    });
+
+    it.each(["on", "off"])(
+      "takes every name and answer for what it is, with standard_conforming_strings %s",
+      async (conforming) => {
+        const { schema } = await world();
+        const options = `-c standard_conforming_strings=${conforming} -c search_path=${schema}`;
+        const own = new pg.Pool({ connectionString: url, max: 1, options });
+        onTestFinished(() => own.end());
+        const guard = postgresGuard({ pool: own, schema });
+        const odd = String.raw`'); drop table mark; -- \' $1 $tag$ E'\\ é`;
+        const line = `lease:${odd}` as typeof LINE;
+        const write = (answer: string) =>
+          guard.write(
+            { ...lease(1), token: { ...lease(1).token, line } },
+            { step: odd, request: odd },
+            () => answer,
+          );
+        expect(await write(odd)).toBe(odd);
+        expect(await write("another")).toBe(odd);
+        expect(await guard.markOf(line)).toMatchObject({ generation: 1 });
+      },
+    );
 
     it("makes its tables once, when ten begin at once", async () => {
       const fresh = `${schema}_fresh`;

@@ -41,13 +41,9 @@ export const DESTINATION_MUTANTS: readonly SourceMutant[] = [
     file: POSTGRES,
     edits: [
       {
-        find: "    for (;;) {\n      const attempt = async",
+        find: "        return await this.#runAdmitted(operation, lease, token, attempt, lookUp);\n",
         replace:
-          "    await this.#run(`admit ${token.line}`, (tx) => this.#admit(tx, token), lease);\n    for (;;) {\n      const attempt = async",
-      },
-      {
-        find: "        await this.#admit(tx, token);\n        if (key === undefined)",
-        replace: "        if (key === undefined)",
+          '        await this.#runAdmitted(operation, lease, token, async () => {});\n        const statements = () => ["select 1;", ...lookUp];\n        return await this.#run(operation, attempt, { statements, failed: (error) => error });\n',
       },
     ],
     tiers: ["kits"],
@@ -77,14 +73,11 @@ export const DESTINATION_MUTANTS: readonly SourceMutant[] = [
         find: "    for (;;) {\n      const attempt = async",
         replace: "    const late: string[] = [];\n    for (;;) {\n      const attempt = async",
       },
+      { find: "        tx.atEnd.push(", replace: "        late.push(" },
       {
-        find: '        const [first] = await this.#rows(tx, "keep answer", [key.key, key.request, text]);\n        if (first === undefined) throw new MadeMeanwhile();\n',
-        replace: "        late.push(text);\n",
-      },
-      {
-        find: "      if (done !== undefined) return done.answer;\n",
+        find: "        return await this.#runAdmitted(operation, lease, token, attempt, lookUp);\n",
         replace:
-          '      for (const text of late)\n        await this.#run("keep", (tx) => this.#rows(tx, "keep answer", [key?.key, key?.request, text]));\n      if (done !== undefined) return done.answer;\n',
+          '        const done = await this.#runAdmitted(operation, lease, token, attempt, lookUp);\n        for (const text of late) await this.#run("keep", (tx) => tx.query(text));\n        return done;\n',
       },
     ],
     tiers: ["kits"],
@@ -123,14 +116,14 @@ export const DESTINATION_MUTANTS: readonly SourceMutant[] = [
     file: POSTGRES,
     edits: [
       {
-        find: "        if (kept !== undefined) return { answer: replayed<Answer>(kept, key) };\n        const text",
+        find: "        if (kept !== undefined) return replayed<Answer>(kept, key);\n",
         replace:
-          "        if (kept !== undefined)\n          throw Object.assign(new MadeMeanwhile(), { replay: { answer: replayed<Answer>(kept, key) } });\n        const text",
+          "        if (kept !== undefined) throw Object.assign(new Error(), { replay: [replayed<Answer>(kept, key)] });\n",
       },
       {
-        find: "        if (error instanceof MadeMeanwhile) return undefined;\n",
+        find: "        if (!this.#isMadeMeanwhile(error)) throw error;\n",
         replace:
-          "        if (error instanceof MadeMeanwhile)\n          return (error as { replay?: { readonly answer: Answer } }).replay;\n",
+          "        const { replay } = error as { replay?: [Answer] };\n        if (replay !== undefined) return replay[0];\n        if (!this.#isMadeMeanwhile(error)) throw error;\n",
       },
     ],
     tiers: ["kits"],

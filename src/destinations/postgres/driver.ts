@@ -62,20 +62,28 @@ async function loadPg(): Promise<Pg> {
 }
 
 /** The five letters and digits that the server gives with an error, however deep a library has wrapped it. */
-export function serverError(
-  error: unknown,
-): { readonly state: string; readonly detail: unknown } | undefined {
+export function serverError(error: unknown): ServerError | undefined {
   for (let at = error as Wrapped | undefined, depth = 0; at instanceof Object && depth < 5; depth++) {
     // `severity` or `severity_local`: only what a server has said has one.
     if (typeof at.code === "string" && (at.severity ?? at.severity_local) !== undefined)
-      return { state: at.code, detail: at.detail };
+      return { state: at.code, detail: at.detail, schema: at.schema, table: at.table };
     at = (at.cause ?? at.driverError ?? at.originalError) as Wrapped | undefined;
   }
   return undefined;
 }
 
+export interface ServerError {
+  readonly state: string;
+  readonly detail: unknown;
+  /** Of the table whose constraint was hurt. */
+  readonly schema: unknown;
+  readonly table: unknown;
+}
+
 interface Wrapped {
   readonly code?: unknown;
+  readonly schema?: unknown;
+  readonly table?: unknown;
   readonly severity?: unknown;
   readonly severity_local?: unknown;
   readonly detail?: unknown;

@@ -18,9 +18,11 @@ import { probe } from "../probe.ts";
 import { DEFAULT_PRUNE_LIMIT, type Pruned } from "../pruned.ts";
 import { loadStatements, loadText } from "../statements.ts";
 import { CallersTransaction } from "./callers-transaction.ts";
+import { serverError } from "./driver.ts";
+import { filled } from "./filled.ts";
 import type { PostgresGuard } from "./index.ts";
 import { refused } from "./refused.ts";
-import type { GuardTx, Transactions } from "./transactions.ts";
+import type { GuardTx, Opening, OpenTx, Transactions, Work } from "./transactions.ts";
 
 const SCHEMA_VERSION = 1;
 /** For the lock under which one process makes the tables and others wait: any number that nobody else has. */
@@ -51,22 +53,23 @@ export class Guard implements PostgresGuard {
   ): Promise<Answer> {
     const token = checkLease(lease);
     const key = effectKey(lease, effect);
+    const operation = `write for ${token.line}`;
+    const lookUp = key === undefined ? [] : [this.#filled("answer", [key.key])];
     for (;;) {
-      const attempt = async (tx: GuardTx): Promise<{ readonly answer: Answer }> => {
-        await this.#admit(tx, token);
-        if (key === undefined) return { answer: await body(tx) };
-        const [kept] = await this.#rows<KeptAnswer>(tx, "answer", [key.key]);
-        if (kept !== undefined) return { answer: replayed<Answer>(kept, key) };
+      const attempt = async (tx: OpenTx, opened: readonly unknown[]): Promise<Answer> => {
+        if (key === undefined) return body(tx);
+        const [kept] = opened as readonly KeptAnswer[];
+        if (kept !== undefined) return replayed<Answer>(kept, key);
         const text = answerText(await body(tx));
-        const [first] = await this.#rows(tx, "keep answer", [key.key, key.request, text]);
-        if (first === undefined) throw new MadeMeanwhile();
-        return { answer: fromText<Answer>(text) };
+        tx.atEnd.push(this.#filled("keep answer", [key.key, key.request, text]));
+        return fromText<Answer>(text);
       };
-      const done = await this.#run(`write for ${token.line}`, attempt, lease).catch((error: unknown) => {
-        if (error instanceof MadeMeanwhile) return undefined;
-        throw error;
-      });
-      if (done !== undefined) return done.answer;
+      try {
+        return await this.#runAdmitted(operation, lease, token, attempt, lookUp);
+      } catch (error) {
+        // The same key on another line: what is kept of it now is the answer.
+        if (!this.#isMadeMeanwhile(error)) throw error;
+      }
     }
   }
 
@@ -88,7 +91,7 @@ export class Guard implements PostgresGuard {
 
   async advance(lease: EffectLease): Promise<void> {
     const token = checkLease(lease);
-    await this.#run(`advance of ${token.line}`, (tx) => this.#admit(tx, token), lease);
+    await this.#runAdmitted(`advance of ${token.line}`, lease, token, async () => {});
   }
 
   async markOf(line: Line): Promise<Mark | undefined> {
@@ -130,18 +133,31 @@ export class Guard implements PostgresGuard {
     await this.#end();
   }
 
-  /** `lease` is asked once more behind the wait for a connection, which may have outlasted it. */
-  async #run<Result>(
+  /**
+   * Admits the token in the message that opens the transaction. `lease` is asked once more behind the wait for a connection,
+   * which may have outlasted it.
+   */
+  #runAdmitted<Result>(
     operation: string,
-    work: (tx: GuardTx) => Promise<Result>,
-    lease?: EffectLease,
+    lease: EffectLease,
+    token: FencingToken,
+    work: Work<Result>,
+    lookUp: readonly string[] = [],
   ): Promise<Result> {
-    await this.#whenReady();
-    const result = await this.#transactions.run(operation, async (tx) => {
-      lease?.assertTrusted?.();
-      this.#world.reached("before-effect-send");
-      return work(tx);
+    const admit = this.#filled("admit", [token.line, token.generation, token.owner]);
+    return this.#run(operation, work, {
+      statements: () => {
+        lease.assertTrusted?.();
+        this.#world.reached("before-effect-send");
+        return [admit, ...lookUp];
+      },
+      failed: (error) => refused(error, token),
     });
+  }
+
+  async #run<Result>(operation: string, work: Work<Result>, opening?: Opening): Promise<Result> {
+    await this.#whenReady();
+    const result = await this.#transactions.run(operation, work, opening);
     this.#world.reached("after-effect-reply");
     return result;
   }
@@ -175,18 +191,16 @@ export class Guard implements PostgresGuard {
     return version;
   }
 
-  async #admit(tx: GuardTx, token: FencingToken): Promise<void> {
-    try {
-      await this.#rows(tx, "admit", [token.line, token.generation, token.owner]);
-    } catch (error) {
-      throw refused(error, token);
-    }
+  #isMadeMeanwhile(error: unknown): boolean {
+    const { state, table, schema } = serverError(error) ?? {};
+    return state === "23505" && table === "answer" && schema === this.#schema;
+  }
+
+  #filled(name: string, values: readonly (string | number | null)[]): string {
+    return filled(this.#statement(name), values);
   }
 
   async #rows<Row>(tx: GuardTx, name: string, params: readonly unknown[]): Promise<Row[]> {
     return (await tx.query<Row>(this.#statement(name), params)).rows;
   }
 }
-
-/** The same key on another line: what is kept of it now is the answer. */
-class MadeMeanwhile extends Error {}

@@ -13,11 +13,8 @@ select coalesce(pg_current_xact_id_if_assigned()::text = $1::text, false) as sam
 select request, answer from {schema}.answer where key = $1::text;
 
 -- name: keep answer    $1 key, $2 request, $3 answer
--- No row: another line's owner has made the same effect meanwhile.
-insert into {schema}.answer (key, request, answer)
-values ($1::text, $2::text, $3::text)
-on conflict do nothing
-returning true as kept;
+-- Sent with the commit. 23505: another line's owner has made the same effect meanwhile, and nothing of this one is kept.
+insert into {schema}.answer (key, request, answer) values ($1::text, $2::text, $3::text);
 
 -- name: reserve key    $1 key, $2 request, $3 answer
 -- Waits for another transaction that has the key. No row: its effect was made before.
