@@ -29,10 +29,12 @@ import { missingProc, processesIn, signalAll } from "./processes-in.js";
 
 export type Settings = Readonly<Record<string, string | number>>;
 
-/** As durable as PostgreSQL is by itself. */
 /** The code of a query that a standby has cancelled, since what it replays takes away what the query reads. */
 const CONFLICT_WITH_RECOVERY = "40001";
+/** On a busy machine the log of a server that was killed takes its time to be read again, ms. */
+const RECOVERED_WITHIN_MS = 60_000;
 
+/** As durable as PostgreSQL is by itself. */
 const SETTINGS: Settings = {
   unix_socket_directories: "",
   dynamic_shared_memory_type: "mmap", // in its own folder, so that a killed server leaves nothing elsewhere
@@ -129,12 +131,13 @@ export class OwnServer {
     );
     closeSync(log);
     this.#postmaster = postmaster;
-    await eventually("the server answers", async () => {
+    const answers = async () => {
       if (postmaster.exitCode !== null) {
         throw new Error(`The server ended:\n${readFileSync(join(this.#home, "log"), "utf8").slice(-3_000)}`);
       }
       return this.query("select 1").catch(() => undefined);
-    });
+    };
+    await eventually("the server answers", answers, RECOVERED_WITHIN_MS);
   }
 
   /** One query on a connection of its own. */

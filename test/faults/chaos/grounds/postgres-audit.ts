@@ -10,7 +10,7 @@ import type { AuditEntry, DestinationEntry } from "../record.ts";
 
 export const AUDIT_TRIGGERS = `
 create table chaos_audit (
-  seq bigint generated always as identity, job uuid not null, was jsonb, "is" jsonb, ended jsonb, store_ms bigint not null,
+  seq bigint generated always as identity primary key, job uuid not null, was jsonb, "is" jsonb, ended jsonb, store_ms bigint not null,
   epoch bigint not null, timeline integer not null
 );
 create function chaos_audit(job uuid, was jsonb, "is" jsonb, ended jsonb) returns void language sql as $$
@@ -35,11 +35,21 @@ create trigger chaos_audit after insert on leasehold.history for each row execut
 `;
 
 const SELECT_AUDIT = `select seq, job, was, "is", ended, store_ms as "storeMs", epoch, timeline
-  from chaos_audit where seq > $1 order by seq`;
+  from chaos_audit where seq > $1 order by seq limit $2`;
+
+/** So many at a time come through between two crashes of the server, however many there are after a long run. */
+const PAGE = 2_000;
 
 /** After the change of that number. */
 export async function auditOf(server: OwnServer, afterSeq = 0): Promise<AuditEntry[]> {
-  return read<AuditEntry>(server, SELECT_AUDIT, ["seq", "storeMs", "epoch"], [afterSeq]);
+  const entries: AuditEntry[] = [];
+  for (;;) {
+    const after = entries.at(-1)?.seq ?? afterSeq;
+    const numbers = ["seq", "storeMs", "epoch"] as const;
+    const page = await read<AuditEntry>(server, SELECT_AUDIT, numbers, [after, PAGE]);
+    entries.push(...page);
+    if (page.length < PAGE) return entries;
+  }
 }
 
 export async function decisionsOf(server: OwnServer): Promise<DestinationEntry[]> {
