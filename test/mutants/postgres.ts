@@ -178,8 +178,8 @@ export const POSTGRES_MUTANTS: readonly SourceMutant[] = [
     file: "src/stores/postgres/sql/renew.sql",
     edits: [
       {
-        find: "   order by j.job_id\n     for update of j skip locked\n",
-        replace: "   order by j.job_id\n     for update of j\n",
+        find: "            for update skip locked) j\n",
+        replace: "            for update) j\n",
       },
     ],
     tiers: ["faults"],

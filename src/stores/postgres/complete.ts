@@ -3,7 +3,7 @@
  * for those that others wait for.
  */
 
-import type { JobId, Owner } from "../../protocol/identity.ts";
+import type { Fence, JobId, Owner } from "../../protocol/identity.ts";
 import type { Settlement } from "../../protocol/settle.ts";
 import type { Call, Connections } from "./connections.ts";
 import { depart, keyOf } from "./departures.ts";
@@ -64,17 +64,26 @@ async function completePlain(
   owner: Owner,
   completions: readonly Completion[],
 ): Promise<JobId[]> {
-  // Every batch locks its rows in this order.
-  const fences = completions.map(({ fence }) => fence).sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
-  const results: Record<JobId, string> = {};
-  for (const { fence, result } of completions) if (result !== null) results[fence.jobId] = result;
+  const fences = inOrder(completions);
   const [row] = await sql.rows<{ completed: number; those: JobId[] | null }>("complete plain", [
     owner,
     `{${fences.map(({ jobId }) => jobId).join(",")}}`,
     `{${fences.map(({ generation }) => generation).join(",")}}`,
-    JSON.stringify(results),
+    resultsOf(completions),
   ]);
   return row?.completed === fences.length ? fences.map(({ jobId }) => jobId) : (row?.those ?? []);
+}
+
+/** Every batch locks its rows in this order. */
+function inOrder(completions: readonly Completion[]): readonly Fence[] {
+  return completions.map(({ fence }) => fence).sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
+}
+
+/** JSON: by the ids of those that have one. */
+function resultsOf(completions: readonly Completion[]): string {
+  const results: Record<JobId, string> = {};
+  for (const { fence, result } of completions) if (result !== null) results[fence.jobId] = result;
+  return JSON.stringify(results);
 }
 
 interface Row {
@@ -88,11 +97,12 @@ interface Row {
 }
 
 function complete(sql: Sql, completions: readonly Completion[], andTails: boolean): Promise<Row[]> {
+  const fences = inOrder(completions);
   return sql.rows<Row>("complete", [
-    completions.map(({ fence }) => fence.jobId),
-    completions.map(({ fence }) => fence.owner),
-    completions.map(({ fence }) => fence.generation),
-    completions.map(({ result }) => result),
+    fences.map(({ jobId }) => jobId),
+    fences.map(({ owner }) => owner),
+    fences.map(({ generation }) => generation),
+    resultsOf(completions),
     andTails,
   ]);
 }

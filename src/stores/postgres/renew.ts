@@ -9,6 +9,8 @@ import type { Sql } from "./statements.ts";
 
 export async function renew(sql: Sql, fences: readonly Fence[]): Promise<(Renewed | Refusal | Busy)[]> {
   if (fences.length === 0) return [];
+  // Every batch locks its rows in this order.
+  const inOrder = fences.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
   const rows = await sql.rows<{
     job_id: JobId;
     owner: string;
@@ -16,9 +18,9 @@ export async function renew(sql: Sql, fences: readonly Fence[]): Promise<(Renewe
     lapsed: number;
     cancel_requested: boolean;
   }>("renew", [
-    fences.map(({ jobId }) => jobId),
-    fences.map(({ owner }) => owner),
-    fences.map(({ generation }) => generation),
+    inOrder.map(({ jobId }) => jobId),
+    inOrder.map(({ owner }) => owner),
+    inOrder.map(({ generation }) => generation),
   ]);
   const renewed = new Map(rows.map((row) => [keyOf(row.job_id, row.owner, row.generation), row]));
   const isRefused = (fence: Fence): boolean =>

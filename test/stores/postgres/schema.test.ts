@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Fence } from "../../../src/protocol/identity.ts";
 import { postgres } from "../../../src/stores/postgres/index.ts";
 import { loadStatements } from "../../../src/stores/postgres/sql.ts";
 import { optional } from "../../support/optional.ts";
@@ -15,13 +16,7 @@ const HOT: Readonly<Record<string, readonly unknown[]>> = {
   claim: ["owner", ["queue"], [500], [-(2 ** 31)], [0], false, true, 500, 500, null],
   renew: [FIVE_HUNDRED, FIVE_HUNDRED.map(() => "owner"), FIVE_HUNDRED.map(() => 1)],
   "complete plain": ["owner", FIVE_HUNDRED, FIVE_HUNDRED.map(() => 1), "{}"],
-  complete: [
-    FIVE_HUNDRED,
-    FIVE_HUNDRED.map(() => "owner"),
-    FIVE_HUNDRED.map(() => 1),
-    FIVE_HUNDRED.map(() => null),
-    false,
-  ],
+  complete: [FIVE_HUNDRED, FIVE_HUNDRED.map(() => "owner"), FIVE_HUNDRED.map(() => 1), "{}", false],
   "write steps": [
     FIVE_HUNDRED,
     FIVE_HUNDRED.map(() => "owner"),
@@ -53,11 +48,39 @@ const HOT: Readonly<Record<string, readonly unknown[]>> = {
   "let next have each": [["account:42", "account:43"]],
 };
 
+/** More than once each where it is found, locked and written; each with each would be 500 times. */
+const A_FEW = 6;
+
+/** Statements about 500 jobs that are claimed, so that each of them has something to do. */
+function of500(claimed: () => readonly Fence[]): Readonly<Record<string, () => readonly unknown[]>> {
+  const jobIds = (): unknown[] => claimed().map(({ jobId }) => jobId);
+  const owners = (): unknown[] => claimed().map(({ owner }) => owner);
+  const generations = (): unknown[] => claimed().map(({ generation }) => generation);
+  return {
+    renew: () => [jobIds(), owners(), generations()],
+    "complete plain": () => [claimed()[0]?.owner, jobIds(), generations(), "{}"],
+    complete: () => [jobIds(), owners(), generations(), "{}", false],
+    claim: () => ["another", ["queue"], [500], [-(2 ** 31)], [0], false, true, 500, 500, null],
+    "claim ready": () => ["another", ["queue"], [500], [-(2 ** 31)], [0], false, 500],
+  };
+}
+
+/** Of all nodes of a plan that was run, the most rows that one gave or threw away. */
+function mostRows(plan: string): number {
+  const given = [...plan.matchAll(/rows=([\d.]+) loops=(\d+)/g)].map(
+    ([, rows, loops]) => Number(rows) * Number(loops),
+  );
+  const removed = [...plan.matchAll(/Rows Removed by [^:]+: (\d+)/g)].map(([, rows]) => Number(rows));
+  return Math.max(0, ...given, ...removed);
+}
+
 const MOMENTS = ["never made", "made when there were two jobs", "made when nothing was leased"] as const;
 
 for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) => [v, m] as const))) {
   optional(`plans on PostgreSQL ${version}: ${when}`, missingPostgres(version), () => {
     let world: PostgresWorld;
+    let jobs: readonly Fence[] = [];
+    const claimed = (): readonly Fence[] => jobs;
 
     beforeAll(async () => {
       world = await postgresWorld(version);
@@ -78,6 +101,13 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
       if (when === "made when nothing was leased") {
         await query(`analyze ${schema}.job, ${schema}.history, ${schema}.lease, ${schema}.unique_key`);
       }
+      const owner = ids.owner();
+      const claim = { owner, queues: ["queue"], limit: 500, takeover: false };
+      jobs = (await store.claim(claim, CALL)).jobs.map(({ job: { jobId, generation } }) => ({
+        jobId,
+        owner,
+        generation,
+      }));
     });
     afterAll(async () => {
       await world?.query(`alter table ${world.schema}.job reset (autovacuum_enabled)`);
@@ -94,6 +124,15 @@ for (const [version, when] of POSTGRES_VERSIONS.flatMap((v) => MOMENTS.map((m) =
             );
             // Expensive-looking statements are compiled first, which takes far longer than they do.
             expect(Number(/cost=[\d.]+\.\.([\d.]+)/.exec(plan)?.[1])).toBeLessThan(100_000);
+          });
+        }
+      }
+
+      for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+        for (const [name, parameters] of Object.entries(of500(claimed))) {
+          it(`looks at each of 500 claimed jobs a few times, not at each with each: ${name}, ${mode}`, async () => {
+            const plan = await planOf(world, name, parameters(), mode, "analyze, timing off");
+            expect(mostRows(plan), plan).toBeLessThan(A_FEW * 500);
           });
         }
       }
@@ -151,13 +190,14 @@ async function planOf(
   name: string,
   parameters: readonly unknown[],
   mode: string,
+  options = "costs",
 ): Promise<string> {
   const text = loadStatements(schema).get(name) ?? "";
   await query("begin");
   try {
     await query(`set local plan_cache_mode = ${mode}`);
     await query(`prepare hot as ${text}`);
-    const rows = await query(`explain execute hot (${parameters.map(literal).join(", ")})`);
+    const rows = await query(`explain (${options}) execute hot (${parameters.map(literal).join(", ")})`);
     return rows.map((row) => row["QUERY PLAN"]).join("\n");
   } finally {
     await query("rollback");

@@ -1,23 +1,25 @@
 -- name: renew    $1 job ids  $2 owners  $3 generations
 -- C5, together with the resource that the run holds. lease_until never falls, but for T5's re-basing. Rows that somebody
 -- else has locked are skipped and answer `busy`. One that waits for its resource although it has an owner, as its lease
--- had lapsed, comes back into the line.
+-- had lapsed, comes back into the line. As in `complete plain`, the rows are reached by primary key, one at a time and in the
+-- order in which they are given. They are locked from there on, so what is told of them is what was found: to join the
+-- updated rows with it again would be planned for a single row, and take each with each.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
-), fence as materialized (
-  select f.job_id, f.owner, f.generation
-    from unnest($1::uuid[], $2::text[], $3::bigint[]) as f (job_id, owner, generation)
 ), present as materialized (
-  select j.job_id, j.owner, j.lease_until, j.resource, j.resource_generation
-    from fence f
-    join {schema}.job j on j.job_id = f.job_id and j.owner = f.owner and j.generation = f.generation
-   where j.job_id = any (array(select job_id from fence)) and j.generation > (select epoch_start from moment)
-   order by j.job_id
-     for update of j skip locked
+  select j.*
+    from unnest($1::uuid[], $2::text[], $3::bigint[]) as f (job_id, owner, generation)
+   cross join lateral (
+         select job_id, owner, generation, lease_until, cancel_requested, resource, resource_generation
+           from {schema}.job
+          where job_id = f.job_id and owner = f.owner and generation = f.generation
+            and generation > (select epoch_start from moment)
+            for update skip locked) j
 ), held as materialized (
   select l.name
     from present p
     join {schema}.lease l on l.name = p.resource and l.owner = p.owner and l.generation = p.resource_generation
+   where p.resource is not null
    order by l.name
      for update of l skip locked
 ), renewed_lease as (
@@ -26,18 +28,20 @@ with moment as materialized (
                             else greatest(l.lease_until, m.now + l.lease_ms) end
     from moment m
    where l.name = any (array(select name from held))
+), current as materialized (
+  select * from present where resource is null or resource in (select name from held)
+), renewed as (
+  update {schema}.job j
+     set lease_until = case when j.lease_until - j.lease_ms > m.now + greatest(j.lease_ms / 10, 50) then m.now + j.lease_ms
+                            else greatest(j.lease_until, m.now + j.lease_ms) end,
+         ready = true,
+         waiting = false
+    from moment m
+   where j.job_id = any (array(select job_id from current))
 )
-update {schema}.job j
-   set lease_until = case when j.lease_until - j.lease_ms > m.now + greatest(j.lease_ms / 10, 50) then m.now + j.lease_ms
-                          else greatest(j.lease_until, m.now + j.lease_ms) end,
-       ready = true,
-       waiting = false
-  from present p
- cross join moment m
- where j.job_id = any (array(select job_id from present))
-   and j.job_id = p.job_id
-   and (p.resource is null or p.resource in (select name from held))
-returning j.job_id, j.owner, j.generation, greatest(m.now - p.lease_until, 0) as lapsed, j.cancel_requested;
+select c.job_id, c.owner, c.generation, greatest(m.now - c.lease_until, 0) as lapsed, c.cancel_requested
+  from current c
+ cross join moment m;
 
 -- name: renew leases    $1 names  $2 owners  $3 generations
 -- C5 for leases held by name; one that a job holds is renewed with the job only.

@@ -43,20 +43,20 @@ select count(*)::integer as completed,
 -- a transaction with the statements that free those; without it they are named as not done.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
-), fence as materialized (
-  select f.job_id, f.owner, f.generation, f.result
-    from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[]) as f (job_id, owner, generation, result)
 ), present as materialized (
-  select j.job_id, j.owner, j.resource, j.resource_generation, j.tail, f.result
-    from fence f
-    join {schema}.job j on j.job_id = f.job_id and j.owner = f.owner and j.generation = f.generation
-   where j.job_id = any (array(select job_id from fence)) and j.generation > (select epoch_start from moment)
-   order by j.job_id
-     for update of j skip locked
+  select j.*
+    from unnest($1::uuid[], $2::text[], $3::bigint[]) as f (job_id, owner, generation)
+   cross join lateral (
+         select job_id, owner, resource, resource_generation, tail
+           from {schema}.job
+          where job_id = f.job_id and owner = f.owner and generation = f.generation
+            and generation > (select epoch_start from moment)
+            for update skip locked) j
 ), held as materialized (
   select l.name
     from present p
     join {schema}.lease l on l.name = p.resource and l.owner = p.owner and l.generation = p.resource_generation
+   where p.resource is not null
    order by l.name
      for update of l skip locked
 ), completed as (
@@ -72,10 +72,9 @@ with moment as materialized (
                                 settled_owner, settled_generation, settled_operation, tail)
   select c.job_id, c.seq, c.name, c.queue, c.priority, 'completed', 'completed', c.lease_ms, c.generation, c.raised_by,
          c.attempt, c.max_attempts, 0, c.run, c.heals, c.resource, c.unique_key, c.max_run_ms,
-         c.backoff, c.input, p.result, null, c.progress, c.created_at, c.claimed_at, m.now,
+         c.backoff, c.input, $4::jsonb ->> c.job_id::text, null, c.progress, c.created_at, c.claimed_at, m.now,
          c.owner, c.generation, 'complete', c.tail
     from completed c
-    join present p on p.job_id = c.job_id
    cross join moment m
 ), counted as (
   insert into {schema}.ended (queue, completed) select queue, count(*) from completed group by queue
