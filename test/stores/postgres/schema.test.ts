@@ -60,6 +60,12 @@ function of500(claimed: () => readonly Fence[]): Readonly<Record<string, () => r
     renew: () => [jobIds(), owners(), generations()],
     "complete plain": () => [claimed()[0]?.owner, jobIds(), generations(), "{}"],
     complete: () => [jobIds(), owners(), generations(), "{}", false],
+    "write steps": () => [
+      jobIds(),
+      owners(),
+      generations(),
+      ...["a step", "begun", null, null, null].map((value) => claimed().map(() => value)),
+    ],
     claim: () => ["another", ["queue"], [500], [-(2 ** 31)], [0], false, true, 500, 500, null],
     "claim ready": () => ["another", ["queue"], [500], [-(2 ** 31)], [0], false, 500],
   };

@@ -4,27 +4,25 @@
 -- answer `busy`.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
-), given as materialized (
-  select g.*
+), present as materialized (
+  select j.*, g.step, g.state, g.after, g.result, g.error
     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[])
       as g (job_id, owner, generation, step, state, after, result, error)
-), present as materialized (
-  select j.job_id, j.seq, j.run, j.attempt, j.owner, j.generation, j.resource, j.resource_generation
-    from {schema}.job j
-   where j.job_id = any (array(select job_id from given)) and j.generation > (select epoch_start from moment)
-   order by j.job_id
-     for update of j skip locked
+   cross join lateral (
+         select job_id, seq, run, attempt, owner, generation, resource, resource_generation
+           from {schema}.job
+          where job_id = g.job_id and owner = g.owner and generation = g.generation
+            and generation > (select epoch_start from moment)
+            for update skip locked) j
 ), held as materialized (
   select l.name
     from present p
     join {schema}.lease l on l.name = p.resource and l.owner = p.owner and l.generation = p.resource_generation
+   where p.resource is not null
    order by l.name
      for update of l skip locked
 ), current as materialized (
-  select p.job_id, p.seq, p.run, p.attempt, p.owner, p.generation, g.step, g.state, g.after, g.result, g.error
-    from given g
-    join present p on p.job_id = g.job_id and p.owner = g.owner and p.generation = g.generation
-   where p.resource is null or p.resource in (select name from held)
+  select * from present where resource is null or resource in (select name from held)
 ), written as (
   insert into {schema}.step as s (seq, run, step, state, owner, generation, attempt, begun_at, ended_at, result, error)
   select c.seq, c.run, c.step, c.state, c.owner, c.generation, c.attempt,
@@ -45,7 +43,8 @@ with moment as materialized (
              end
   returning s.seq, s.step
 )
-select c.job_id, c.step from written w join current c on c.seq = w.seq and c.step = w.step;
+-- Looked up in a hash: a join would be planned for a single row, and take each with each.
+select job_id, step from current where ((seq, step) in (select seq, step from written)) is true;
 
 -- name: find steps    $1 job ids  $2 steps
 -- Of the present runs; more than were asked for, where a batch names several steps of several jobs.
