@@ -18,7 +18,7 @@ for (const version of POSTGRES_VERSIONS) {
       const job = newJob({ unique: { key: "k", onConflict: "keep" } });
       await store.enqueue([job], CALL);
       const before = await drawn();
-      expect(before).toEqual([{ name: "queue_id_seq", last: 1 }]);
+      expect(before).toMatchObject([{ name: "queue_id_seq" }]);
 
       // From several processes' view: each store has yet to learn that the queue is there.
       const stores = Array.from({ length: 10 }, () => storeOn(world, { listen: false }));
