@@ -16,8 +16,10 @@ const fresh = join(root, `dist-${process.pid}`);
 const stale = join(root, `dist-${process.pid}-old`);
 
 try {
-  const [compiled, packages] = await Promise.all([compile(), bundle(root, fresh)]);
-  if (compiled) {
+  const compiling = compile();
+  // Should this fail, the compiler must not go on to write into a folder that is being removed.
+  const packages = await bundle(root, fresh).finally(() => compiling);
+  if (await compiling) {
     copyTexts();
     writeFileSync(join(fresh, "THIRD-PARTY-LICENSES.txt"), licences(root, packages));
     chmodSync(join(fresh, "cli", "main.js"), 0o755); // npm does so when it installs; a checkout has only us
