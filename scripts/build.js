@@ -1,10 +1,13 @@
-// src/ to dist/: the compiler, then the SQL and Lua files beside what reads them. Built aside and put in place by two renames, so
-// that whoever runs from dist/ meanwhile never sees half of it.
+// src/ to dist/: the compiler for its types, the bundler for its code, then the SQL and Lua files beside what reads them. Built
+// aside and put in place by two renames, so that whoever runs from dist/ meanwhile never sees half of it.
 
-import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, cpSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundle } from "./build/bundle.js";
+import { licences } from "./build/licences.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
@@ -13,10 +16,13 @@ const fresh = join(root, `dist-${process.pid}`);
 const stale = join(root, `dist-${process.pid}-old`);
 
 try {
-  if (compile()) {
+  const compiling = compile();
+  // Should this fail, the compiler must not go on to write into a folder that is being removed.
+  const packages = await bundle(root, fresh).finally(() => compiling);
+  if (await compiling) {
     copyTexts();
-    const cli = join(fresh, "cli", "main.js");
-    if (existsSync(cli)) chmodSync(cli, 0o755); // npm does so when it installs; a checkout has only us
+    writeFileSync(join(fresh, "THIRD-PARTY-LICENSES.txt"), licences(root, packages));
+    chmodSync(join(fresh, "cli", "main.js"), 0o755); // npm does so when it installs; a checkout has only us
     putInPlace();
     if (!process.argv.includes("--quiet")) console.log("built dist/");
   } else {
@@ -26,11 +32,12 @@ try {
   for (const folder of [fresh, stale]) rmSync(folder, { recursive: true, force: true });
 }
 
-/** @returns {boolean} false when a source has a type error, which the compiler has then printed */
-function compile() {
+/** @returns {Promise<boolean>} false when a source has a type error, which the compiler has then printed */
+async function compile() {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   const args = [tsc, "--project", join(root, "tsconfig.build.json"), "--outDir", fresh];
-  return spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" }).status === 0;
+  const [code] = await once(spawn(process.execPath, args, { cwd: root, stdio: "inherit" }), "close");
+  return code === 0;
 }
 
 function copyTexts() {
