@@ -22,3 +22,19 @@ export function positional(named: string): Positional {
   });
   return { text, names };
 }
+
+const ONE_ROW = /^(.*\bvalues )(\(.*\))(\n +on conflict.*)$/s;
+
+/** An insert of one row made one of `times` rows: what they share comes first, then `each` of the first row, and so on. */
+export function ofRows(named: string, each: readonly string[], times: number): Positional {
+  const [, head = "", row = "", tail = ""] = ONE_ROW.exec(named) ?? [];
+  const names = positional(row).names.filter((name) => !each.includes(name));
+  const placeOf = (name: string, n: number): number =>
+    each.includes(name) ? names.length + n * each.length + each.indexOf(name) : names.indexOf(name);
+  const rows = Array.from({ length: times }, (_, n) =>
+    row.replace(TOKEN, (token, name: string | undefined) =>
+      name === undefined ? token : `?${placeOf(name, n) + 1}`,
+    ),
+  );
+  return { text: head + rows.join(",\n       ") + tail, names };
+}

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "./driver.ts";
-import { positional } from "./positional.ts";
+import { ofRows, type Positional, positional } from "./positional.ts";
 
 export type Parameters = Record<string, unknown>;
 export type Row = Record<string, unknown>;
@@ -31,6 +31,21 @@ export class Statements {
     return Number(statement.run(...valuesOf(name, names, parameters)).changes);
   }
 
+  /** The same by a named insert of one row for several that differ in `each` alone. */
+  runRows(
+    name: string,
+    shared: Parameters,
+    each: readonly string[],
+    rows: readonly (readonly unknown[])[],
+  ): number {
+    const times = rows.length;
+    this.#trace?.(name, { ...shared, rows });
+    const { statement, names } = this.#preparedAs(`${name} ${times}`, name, (text) =>
+      ofRows(text, each, times),
+    );
+    return Number(statement.run(...valuesOf(name, names, shared), ...rows.flat()).changes);
+  }
+
   get<R = Row>(name: string, parameters: Parameters = {}): R | undefined {
     const { statement, names } = this.#named(name, parameters);
     return statement.get(...valuesOf(name, names, parameters)) as R | undefined;
@@ -53,13 +68,17 @@ export class Statements {
 
   #named(name: string, parameters: Parameters): Prepared {
     this.#trace?.(name, parameters);
-    let prepared = this.#prepared.get(name);
+    return this.#preparedAs(name, name, positional);
+  }
+
+  #preparedAs(key: string, name: string, change: (text: string) => Positional): Prepared {
+    let prepared = this.#prepared.get(key);
     if (prepared === undefined) {
       const named = this.#texts.get(name);
       if (named === undefined) throw new Error(`There is no statement named ${JSON.stringify(name)}`);
-      const { text, names } = positional(named);
+      const { text, names } = change(named);
       prepared = { statement: this.#database.prepare(text), names };
-      this.#prepared.set(name, prepared);
+      this.#prepared.set(key, prepared);
     }
     return prepared;
   }
