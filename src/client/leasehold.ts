@@ -156,7 +156,8 @@ export class Leasehold {
     const batch = batchOf(options.batch as BatchOption | undefined);
     const rows: NewJob[] = [];
     for (const [i, entry] of (entries as readonly EnqueueEntry[]).entries()) {
-      const row = await this.#newJob(`entries[${i}]`, entry);
+      const made = this.#newJob(`entries[${i}]`, entry);
+      const row = made instanceof Promise ? await made : made;
       rows.push(batch === undefined ? row : { ...row, batch: { name: batch.name, as: "member" } });
     }
     const then = batch?.then === undefined ? undefined : await this.#newJob("batch.then", batch.then);
@@ -166,7 +167,7 @@ export class Leasehold {
     return answers.slice(0, rows.length);
   }
 
-  async #newJob(where: string, entry: EnqueueEntry): Promise<NewJob> {
+  #newJob(where: string, entry: EnqueueEntry): NewJob | Promise<NewJob> {
     checkKnown(where, entry, ENTRY_MEMBERS);
     return newJob(entry.job, entry.input, entry, this.#world, this.#maxInputBytes, `${where}.input`);
   }

@@ -8,7 +8,10 @@ export const SQLITE_MUTANTS: readonly SourceMutant[] = [
   {
     name: "owner compared without the generation, in SQLite",
     file: FENCE,
-    edits: [{ find: "   and j.generation = e.value ->> 2\n", replace: "" }],
+    edits: [
+      { find: "   and j.generation = e.value ->> 2\n", replace: "" },
+      { find: "   and j.generation = e.value\n", replace: "" },
+    ],
     tiers: ["conformance"],
   },
   {
@@ -20,6 +23,10 @@ export const SQLITE_MUTANTS: readonly SourceMutant[] = [
         find: " where j.owner = e.value ->> 1\n   and j.generation = e.value ->> 2\n",
         replace: " where j.owner is not null\n",
       },
+      {
+        find: " where j.owner = :owner\n   and j.generation = e.value\n",
+        replace: " where j.owner is not null and :owner is not null\n",
+      },
     ],
     tiers: ["conformance", "processes"],
     chaos: { plan: "sqlite", breaks: ["I5", "I13"] },
@@ -27,7 +34,16 @@ export const SQLITE_MUTANTS: readonly SourceMutant[] = [
   {
     name: "a settle at or below epoch x 2^32, in SQLite",
     file: FENCE,
-    edits: [{ find: "   and j.generation > :epoch_start\n", replace: "" }],
+    edits: [
+      {
+        find: "   and j.generation > :epoch_start\n   and j.phase in (1, 2, 3)\n   and (",
+        replace: "   and j.phase in (1, 2, 3)\n   and (",
+      },
+      {
+        find: "   and j.generation > :epoch_start\n   and j.phase in (1, 2, 3)\n   and j.resource is null\n",
+        replace: "   and j.phase in (1, 2, 3)\n   and j.resource is null\n   and :epoch_start is not null\n",
+      },
+    ],
     tiers: ["conformance"],
   },
   {

@@ -34,9 +34,16 @@ export function isDefinite(error: unknown): boolean {
 
 const SYNCHRONOUS_FULL = 2;
 
+const synchronous = new WeakMap<GuardDatabase, GuardStatement>();
+
 /** Marks have to survive a power cut with what they guard, whatever the handle is set to for other writes. */
 export function durably(database: GuardDatabase): () => void {
-  const was = Number(database.prepare("pragma synchronous").get()?.["synchronous"]);
+  let asked = synchronous.get(database);
+  if (asked === undefined) {
+    asked = database.prepare("pragma synchronous");
+    synchronous.set(database, asked);
+  }
+  const was = Number(asked.get()?.["synchronous"]);
   if (!(was < SYNCHRONOUS_FULL)) return () => {};
   database.exec("pragma synchronous = full");
   return () => database.exec(`pragma synchronous = ${was}`);

@@ -40,45 +40,44 @@ export class Tables {
       throw new PrunedLineError(line);
     const admission = admit(mark, token);
     if (!admission.admitted) throw new StaleTokenError(token, mark as Mark);
-    if (admission.raises) this.#statement("raise mark").run({ line, generation, owner });
+    if (admission.raises) this.#statement("raise mark").run(line, generation, owner);
   }
 
   mark(line: Line): Mark | undefined {
-    return this.#get("mark", { line }) as Mark | undefined;
+    return this.#get("mark", line) as Mark | undefined;
   }
 
   forget(line: Line): void {
-    this.#statement("forget mark").run({ line });
+    this.#statement("forget mark").run(line);
   }
 
   answer({ key }: EffectKey): KeptAnswer | undefined {
-    return this.#get("answer", { key }) as KeptAnswer | undefined;
+    return this.#get("answer", key) as KeptAnswer | undefined;
   }
 
   keep({ key, request }: EffectKey, answer: string): void {
-    this.#statement("keep answer").run({ key, request, answer });
+    this.#statement("keep answer").run(key, request, answer);
   }
 
   /** @returns false when an effect was made under the key before */
   reserve({ key, request }: EffectKey, answer: string): boolean {
-    return Number(this.#statement("reserve key").run({ key, request, answer }).changes) === 1;
+    return Number(this.#statement("reserve key").run(key, request, answer).changes) === 1;
   }
 
   /** @returns false when the key is not reserved: whoever did has rolled back */
   replace({ key }: EffectKey, answer: string): boolean {
-    return Number(this.#statement("replace answer").run({ key, answer }).changes) === 1;
+    return Number(this.#statement("replace answer").run(answer, key).changes) === 1;
   }
 
   prune(below: string, limit: number): { marks: number; answers: number } {
-    this.#statement("raise pruned below").run({ below });
-    const marks = Number(this.#statement("prune marks").run({ limit }).changes);
-    const answers = Number(this.#statement("prune answers").run({ limit }).changes);
+    this.#statement("raise pruned below").run(below);
+    const marks = Number(this.#statement("prune marks").run(limit).changes);
+    const answers = Number(this.#statement("prune answers").run(limit).changes);
     return { marks, answers };
   }
 
-  #get(name: string, parameters?: Record<string, unknown>): Record<string, unknown> | undefined {
-    const statement = this.#statement(name);
-    return parameters === undefined ? statement.get() : statement.get(parameters);
+  #get(name: string, ...parameters: unknown[]): Record<string, unknown> | undefined {
+    return this.#statement(name).get(...parameters);
   }
 
   #statement(name: string): GuardStatement {

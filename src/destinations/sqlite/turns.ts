@@ -7,7 +7,7 @@ import {
   TransactionBodyError,
   UnknownOutcomeError,
 } from "../../errors.ts";
-import { durably, type GuardDatabase, isBusy, isDefinite } from "./database.ts";
+import { durably, type GuardDatabase, type GuardStatement, isBusy, isDefinite } from "./database.ts";
 
 /** The body's view of the transaction; of no use once the body is over. */
 export interface GuardTx {
@@ -42,6 +42,8 @@ interface Busy {
 
 export class Turns {
   readonly #database: GuardDatabase;
+  #begin: GuardStatement | undefined;
+  #commit: GuardStatement | undefined;
   readonly #world: World;
   readonly #timeoutMs: number;
 
@@ -86,7 +88,8 @@ export class Turns {
         try {
           if (this.#database.isTransaction === true) throw new HandleInUse();
           restore = durably(this.#database);
-          this.#database.exec("begin immediate");
+          this.#begin ??= this.#database.prepare("begin immediate");
+          this.#begin.run();
         } catch (error) {
           busy = { busy: error };
           return;
@@ -128,7 +131,8 @@ export class Turns {
     }
     try {
       this.#world.reached("in-store-transaction");
-      this.#database.exec("commit");
+      this.#commit ??= this.#database.prepare("commit");
+      this.#commit.run();
     } catch (error) {
       this.#rollBack();
       if (isBusy(error)) throw new StoreBusyError(operation, 0, error);

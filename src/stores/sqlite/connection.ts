@@ -1,6 +1,6 @@
 import type { World } from "../../clock/world.ts";
 import { ClosedError, StoreBusyError } from "../../errors.ts";
-import type { Database } from "./driver.ts";
+import type { Database, Statement } from "./driver.ts";
 import { afterCommit, definite, HandleInUse, isBusy } from "./failure.ts";
 import type { Statements } from "./statements.ts";
 
@@ -23,6 +23,8 @@ export class Connection {
   readonly #database: Database;
   readonly #path: string;
   readonly #world: World;
+  #begin: Statement | undefined;
+  #commitment: Statement | undefined;
   #closed = false;
   #turnBeganMs: number | undefined;
   /** While set, a body of `completeWith` has the handle's transaction open; everyone else waits for it. */
@@ -135,7 +137,8 @@ export class Connection {
     if (this.#database.isTransaction === true)
       return new HandleInUse("The handle is in a transaction of its owner's.");
     try {
-      this.#database.exec("begin immediate");
+      this.#begin ??= this.#database.prepare("begin immediate");
+      this.#begin.run();
       this.#noteTurn();
       return undefined;
     } catch (error) {
@@ -176,7 +179,8 @@ export class Connection {
 
   #commit(operation: string): void {
     try {
-      this.#database.exec("commit");
+      this.#commitment ??= this.#database.prepare("commit");
+      this.#commitment.run();
     } catch (error) {
       this.#rollBack();
       throw afterCommit(error, operation, this.#path);

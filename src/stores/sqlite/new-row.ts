@@ -11,6 +11,9 @@ export interface NewRow {
   readonly [column: string]: unknown;
 }
 
+/** Every column of a new row but its id and input. */
+export type RowSettings = NewRow;
+
 /** @param batch the id of the one that it is a member of */
 export function rowOf(job: NewJob, queue: number, nowMs: number, batch: number | null): NewRow {
   const { runAtMs, uniqueKey } = replaceable(job, nowMs);
@@ -18,20 +21,32 @@ export function rowOf(job: NewJob, queue: number, nowMs: number, batch: number |
   const isThen = job.batch?.as === "then";
   const isBlocked = job.after != null || isThen;
   return {
+    ...settingsOf(job, queue, batch),
     job_id: job.jobId,
-    name: job.name,
-    queue,
-    priority: job.priority,
     phase: isBlocked ? PHASE.blocked : runAtMs === null ? PHASE.ready : PHASE.delayed,
     run_at: runAtMs,
-    lease_ms: job.leaseMs,
-    max_attempts: job.maxAttempts,
-    max_run_ms: job.maxRunMs,
-    backoff: job.backoff === null ? null : JSON.stringify(job.backoff),
     resource: job.resource,
     unique_key: uniqueKey,
     input: job.input.length > INLINE_INPUT ? null : job.input,
     blocked_by: isThen ? 1 : 0,
+  };
+}
+
+/** Of a job that is due now, and without key, resource or predecessors. */
+export function settingsOf(job: NewJob, queue: number, batch: number | null): RowSettings {
+  return {
+    name: job.name,
+    queue,
+    priority: job.priority,
+    phase: PHASE.ready,
+    run_at: null,
+    lease_ms: job.leaseMs,
+    max_attempts: job.maxAttempts,
+    max_run_ms: job.maxRunMs,
+    backoff: job.backoff === null ? null : JSON.stringify(job.backoff),
+    resource: null,
+    unique_key: null,
+    blocked_by: 0,
     tail: batch,
   };
 }

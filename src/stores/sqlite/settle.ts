@@ -14,6 +14,7 @@ import { currentOf } from "./fences.ts";
 import { note } from "./journal.ts";
 import { type Moment, readMoment } from "./moment.ts";
 import { PHASE } from "./rows.ts";
+import { completePlain } from "./settle-plain.ts";
 import type { Statements } from "./statements.ts";
 import { writeStep } from "./steps.ts";
 import {
@@ -38,6 +39,8 @@ export interface SettledBatch {
 
 export function settle(statements: Statements, settlements: readonly Settlement[]): SettledBatch {
   const moment = readMoment(statements);
+  if (completePlain(statements, settlements, moment))
+    return { answers: settlements.map(() => COMPLETED), madeDue: false };
   const answers: (SettledAnswer | Refusal)[] = new Array(settlements.length);
   let madeDue = settlements.some(({ operation }) => operation !== "complete");
   // Each fence that stands twice is asked one after the other, so that the second answers `already`.

@@ -10,6 +10,7 @@ select value ->> 0, :name, :queue, :priority, :phase, :run_at, :lease_ms, :max_a
     on conflict (job_id) do nothing;
 
 -- name: enqueue one    :job_id :input …
+-- Also the pattern for many rows by parameters.
 insert into leasehold_job (job_id, name, queue, priority, phase, run_at, lease_ms, max_attempts, max_run_ms, backoff,
                            resource, unique_key, input, created_at, blocked_by, tail)
 values (:job_id, :name, :queue, :priority, :phase, :run_at, :lease_ms, :max_attempts, :max_run_ms, :backoff,

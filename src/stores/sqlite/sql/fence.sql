@@ -12,3 +12,16 @@ select json_group_array(json_array(e.key, j.seq, j.queue, j.lease_until, j.cance
    and (j.resource is null
         or exists (select 1 from leasehold_lease l
                     where l.name = j.resource and l.owner = j.owner and l.generation = j.resource_generation));
+
+-- name: current and plain    :fences :owner :epoch_start
+-- The same condition for those whose end concerns nobody else, of one owner: :fences is an object of generations by job
+-- id, whose members SQLite need not parse a second time, and the answer the seqs of all that were found.
+select json_group_array(j.seq) as seqs, count(*) as found, min(j.queue) as first_queue, max(j.queue) as last_queue
+  from json_each(:fences) e
+  cross join leasehold_job j on j.job_id = e.key
+ where j.owner = :owner
+   and j.generation = e.value
+   and j.generation > :epoch_start
+   and j.phase in (1, 2, 3)
+   and j.resource is null
+   and j.tail is null;
