@@ -150,10 +150,17 @@ export interface QueueCounts {
 export interface Listener {
   /**
    * Says that the caller is about to look and, finding nothing, to sleep. A wake-up for anything committed after this
-   * call reaches `onWake`; one from during the look is not lost.
+   * call reaches `onWake`, or that of another who has room for it; one from during the look is not lost.
    */
   arm(): void;
   close(): void;
+}
+
+/** What somebody who sleeps would take. */
+export interface Taker {
+  readonly queues: readonly string[];
+  /** For how many jobs it has room now. */
+  room(): number;
 }
 
 /** How a renewer thread opens its own connection: it imports `module` and calls its `openRenewal(options)`. */
@@ -304,7 +311,13 @@ export interface Store extends RenewalStore {
   /** What `open` would run, as SQL texts by version; nothing is run. Empty for a store without a schema. */
   pendingMigrations(): Promise<readonly { readonly version: number; readonly sql: string }[]>;
 
-  listen(onWake: () => void): Listener;
+  /**
+   * Wakes whoever sleeps, here and in other processes. Takers are woken as far as their room is needed for what has become due,
+   * and by turns; when one that was woken does not claim, the next one is, within tens of ms, or looks by itself.
+   *
+   * @param taker without it, every ring wakes
+   */
+  listen(onWake: () => void, taker?: Taker): Listener;
 
   readonly order: Order;
 

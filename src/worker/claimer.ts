@@ -59,8 +59,14 @@ export class Claimer {
   #rest: "idle" | "backOff" | undefined;
   /** The listener was armed before the look that comes next or is under way, and has not rung since: it does so once. */
   #armed = false;
+  /**
+   * The bell has called it out of its sleep: something became ready. It asks for that alone, armed before it asks, and sleeps on
+   * once it gets less than it asked for: one claim for each ring. What has lapsed is found by polling, as in all sleep.
+   */
+  #called = false;
   /** The last claim of ready jobs found fewer than it asked for. */
   #short = true;
+  #foundSome = false;
   #lastTakeoverMs = Number.NEGATIVE_INFINITY;
   #nextDueInMs: number | undefined;
   #pollMs: number;
@@ -81,7 +87,7 @@ export class Claimer {
     this.#host = host;
     this.#options = options;
     this.#pollMs = options.pollMs;
-    this.#listener = store.listen(() => this.poke());
+    this.#listener = store.listen(() => this.#rung(), { queues: options.queues, room: () => this.#room() });
   }
 
   /** A place became free, or what waits became less. Asleep it changes nothing: nothing was due. */
@@ -96,8 +102,33 @@ export class Claimer {
     this.#pollMs = this.#options.pollMs;
     // While the store is out of reach the back-off decides, not the bell.
     if (this.#rest === "backOff") return;
+    this.#called = false;
     this.#wake();
     this.#schedule();
+  }
+
+  /** The bell rings once for each arming. What was asked for before it rang may have missed what it rings for. */
+  #rung(): void {
+    if (this.#stopped) return;
+    this.#armed = false;
+    if (this.#rest === "backOff") return;
+    if (this.#rest === "idle") {
+      this.#called = true;
+      this.#arm();
+    }
+    this.#wake();
+    this.#schedule();
+  }
+
+  #room(): number {
+    const { isAlone, room } = this.#roster;
+    const mayClaim = !this.#stopped && this.#rest !== "backOff" && !isAlone && this.#host.mayClaim();
+    return mayClaim ? room : 0;
+  }
+
+  #arm(): void {
+    this.#listener.arm();
+    this.#armed = true;
   }
 
   /** Something becomes due after `ms`. */
@@ -151,7 +182,7 @@ export class Claimer {
   }
 
   #takesOver(nowMs: number): boolean {
-    if (this.#contact.isCautious(nowMs)) return false;
+    if (this.#called || this.#contact.isCautious(nowMs)) return false;
     return this.#short || nowMs - this.#lastTakeoverMs >= TAKEOVER_EVERY_MS;
   }
 
@@ -191,20 +222,21 @@ export class Claimer {
   /** Draws from the reply what the next claim will be, and whether there is one before something happens. */
   #note(reply: Claimed, limit: number, takeover: boolean): void {
     const found = reply.jobs.length;
-    if (found > 0) this.#pollMs = this.#options.pollMs;
+    this.#foundSome = found > 0;
+    if (this.#foundSome) this.#pollMs = this.#options.pollMs;
     if (!takeover) this.#short = found < limit;
     else if (found > 0) this.#short = reply.jobs[0]?.previous !== undefined;
     else this.#short = true;
     const nothing = found === 0 && (takeover || this.#contact.isCautious(this.#roster.nowMs));
     const cameShort = found < limit && reply.ended.length === 0;
-    if (nothing && cameShort && this.#armed) {
+    if (cameShort && this.#armed && (nothing || this.#called)) {
       this.#rest = "idle";
       this.#nextDueInMs = reply.nextDueInMs;
     } else if (cameShort) {
       // Arm first and look once more: a wake-up for what came in between would otherwise be lost.
-      this.#listener.arm();
-      this.#armed = true;
+      this.#arm();
     } else {
+      this.#called = false;
       this.#armed = false;
     }
   }
@@ -215,15 +247,33 @@ export class Claimer {
     if (this.#failures > 0) {
       const waitMs = Math.min(this.#options.pollMs * 2 ** (this.#failures - 1), LONGEST_POLL_MS);
       this.#sleep("backOff", this.#jittered(waitMs));
+    } else if (this.#rest === "idle" && this.#called) {
+      this.#sleepOn();
     } else if (this.#rest === "idle") {
       const dueInMs = this.#nextDueInMs;
-      const pollMs = this.#jittered(this.#pollMs);
-      this.#pollMs = Math.min(this.#pollMs * 2, Math.max(LONGEST_POLL_MS, this.#options.pollMs));
-      this.#sleep("idle", dueInMs === undefined ? pollMs : Math.min(pollMs, dueInMs + 1));
+      this.#sleepUntil(this.#nextPollMs(), dueInMs);
       this.#host.idle(dueInMs);
     } else {
       this.#schedule();
     }
+  }
+
+  /** As it would have slept without the call; but calls that bring jobs overtake what has lapsed for so long only (C15). */
+  #sleepOn(): void {
+    this.#called = false;
+    const wasToWakeInMs = Math.max(0, this.#timerAtMs - this.#roster.nowMs);
+    const ms = this.#foundSome ? Math.min(this.#nextPollMs(), TAKEOVER_EVERY_MS) : wasToWakeInMs;
+    this.#sleepUntil(Math.min(ms, wasToWakeInMs), this.#nextDueInMs);
+  }
+
+  #sleepUntil(ms: number, dueInMs: number | undefined): void {
+    this.#sleep("idle", dueInMs === undefined ? ms : Math.min(ms, dueInMs + 1));
+  }
+
+  #nextPollMs(): number {
+    const ms = this.#jittered(this.#pollMs);
+    this.#pollMs = Math.min(this.#pollMs * 2, Math.max(LONGEST_POLL_MS, this.#options.pollMs));
+    return ms;
   }
 
   #sleep(rest: "idle" | "backOff", ms: number): void {
@@ -232,10 +282,7 @@ export class Claimer {
     this.#timerAtMs = this.#world.clock.monotonicMs() + ms;
     this.#timer = this.#world.timers.after(ms, () => {
       this.#wake();
-      if (rest === "idle") {
-        this.#listener.arm();
-        this.#armed = true;
-      }
+      if (rest === "idle") this.#arm();
       this.#schedule();
     });
   }

@@ -40,6 +40,11 @@ export class Roster {
     return Math.max(0, this.#concurrency - this.#running.length - this.reserved);
   }
 
+  /** Places for jobs that nobody has claimed yet; a claim that is under way may bring none. */
+  get room(): number {
+    return Math.max(0, this.#concurrency - this.#running.length - this.waiting);
+  }
+
   /** Whether a suspect runs or waits to. */
   get isAlone(): boolean {
     return this.#alone !== undefined;

@@ -100,6 +100,49 @@ describe("claiming (W1)", () => {
     await worker.stop();
   });
 
+  it("claims once for a job that wakes it, and nobody else claims", async () => {
+    const t = testWorld();
+    let ran = 0;
+    const end = gate();
+    const run = (): Promise<void> => {
+      ran++;
+      return end.promise;
+    };
+    const job = defineJob({ name: "job", run });
+    const workers = [1, 2, 3].map(() => t.leasehold.work([job], { pollMs: 60_000 }));
+    await t.world.advance(1_000);
+    for (let n = 1; n <= 9; n++) {
+      const before = t.store.called("claim");
+      await t.leasehold.enqueue(job);
+      await t.world.settle();
+      expect(ran).toBe(n);
+      expect(t.store.called("claim") - before).toBe(1);
+      await t.world.advance(1_000);
+      expect(t.store.called("claim") - before).toBe(2); // for what has lapsed, which the job has overtaken
+    }
+    end.open();
+    for (const worker of workers) await worker.stop();
+  });
+
+  it("takes a lapsed job over within 250 ms, though it is called for ready ones all the time", async () => {
+    const t = testWorld();
+    const ran: string[] = [];
+    const job = defineJob({ name: "job", leaseMs: 300, run: ({ job: { id } }) => void ran.push(id) });
+    const worker = t.leasehold.work([job], { pollMs: 60_000 });
+    await t.world.advance(1_000);
+    await worker.stop();
+    const { jobId } = await t.leasehold.enqueue(job);
+    await claimAndDie(t.store, "job");
+    const another = t.leasehold.work([job], { pollMs: 60_000 });
+    await t.world.advance(290);
+    for (let ms = 0; ms < 260; ms += 20) {
+      await t.leasehold.enqueue(job);
+      await t.world.advance(20);
+    }
+    expect(ran).toContain(jobId);
+    await another.stop();
+  });
+
   it("finds by polling what no bell announced, within 2.4 s", async () => {
     const t = testWorld();
     let ran = 0;

@@ -10,7 +10,9 @@ import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
 import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
+import { dueOf } from "../due.ts";
 import type { ScheduleStore } from "../schedules.ts";
+import { answered } from "../sleepers.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -26,6 +28,7 @@ import type {
   RunWrite,
   RunWriteAnswer,
   Store,
+  Taker,
   Transaction,
   Tx,
 } from "../store.ts";
@@ -73,7 +76,7 @@ export class MemoryStore implements Store {
   ): Promise<readonly EnqueueAnswer[]> {
     const { tx } = options;
     if (tx === undefined) {
-      return this.#keeper.write("enqueue", options, "wakes", (at) => enqueue(at, jobs));
+      return this.#keeper.write("enqueue", options, dueOf(jobs), (at) => enqueue(at, jobs));
     }
     this.#keeper.assertOpen();
     const at = { state: this.#keeper.own(tx).draft, nowMs: this.#keeper.nowMs() };
@@ -81,18 +84,22 @@ export class MemoryStore implements Store {
   }
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
-    return this.#keeper.write("claim", options, "quiet", (at) => claimJobs(at, request));
+    return answered(this.#keeper.sleepers.asks(request), () =>
+      this.#keeper.write("claim", options, "nothing", (at) => claimJobs(at, request)),
+    );
   }
 
   renew(fences: readonly Fence[], options: CallOptions): Promise<readonly (Renewed | Refusal)[]> {
-    return this.#keeper.write("renew", options, "quiet", (at) => fences.map((fence) => renewRun(at, fence)));
+    return this.#keeper.write("renew", options, "nothing", (at) =>
+      fences.map((fence) => renewRun(at, fence)),
+    );
   }
 
   settle(
     settlements: readonly Settlement[],
     options: CallOptions,
   ): Promise<readonly (SettledAnswer | Refusal)[]> {
-    return this.#keeper.write("settle", options, "wakes", (at) =>
+    return this.#keeper.write("settle", options, "anything", (at) =>
       settlements.map((settlement) => settleRun(at, settlement)),
     );
   }
@@ -102,31 +109,33 @@ export class MemoryStore implements Store {
   }
 
   write(writes: readonly RunWrite[], options: CallOptions): Promise<readonly RunWriteAnswer[]> {
-    return this.#keeper.write("write", options, "quiet", (at) => writes.map((write) => writeRun(at, write)));
+    return this.#keeper.write("write", options, "nothing", (at) =>
+      writes.map((write) => writeRun(at, write)),
+    );
   }
 
   outcome(fence: Fence, options: CallOptions): Promise<FenceOutcome> {
     // Through the lock, so that a transaction about to commit is waited for.
-    return this.#keeper.write("outcome", options, "quiet", (at) => outcomeOf(at, fence));
+    return this.#keeper.write("outcome", options, "nothing", (at) => outcomeOf(at, fence));
   }
 
   heal(fence: Fence, mark: Generation, options: CallOptions): Promise<HealAnswer | Refusal> {
-    return this.#keeper.write("heal", options, "wakes", (at) => healRun(at, fence, mark));
+    return this.#keeper.write("heal", options, "anything", (at) => healRun(at, fence, mark));
   }
 
   cancel(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#keeper.write("cancel", options, "wakes", (at) => ids.map((id) => cancelJob(at, id)));
+    return this.#keeper.write("cancel", options, "anything", (at) => ids.map((id) => cancelJob(at, id)));
   }
 
   revoke(
     ids: readonly JobId[],
     options: CallOptions,
   ): Promise<readonly (ControlAnswer & { readonly token?: FencingToken })[]> {
-    return this.#keeper.write("revoke", options, "wakes", (at) => ids.map((id) => revokeJob(at, id)));
+    return this.#keeper.write("revoke", options, "anything", (at) => ids.map((id) => revokeJob(at, id)));
   }
 
   retry(ids: readonly JobId[], again: boolean, options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#keeper.write("retry", options, "wakes", (at) => ids.map((id) => retryJob(at, id, again)));
+    return this.#keeper.write("retry", options, "anything", (at) => ids.map((id) => retryJob(at, id, again)));
   }
 
   resolveStep(
@@ -135,13 +144,13 @@ export class MemoryStore implements Store {
     resolution: StepResolution,
     options: CallOptions,
   ): Promise<StepResolved> {
-    return this.#keeper.write("resolve step", options, "quiet", (at) =>
+    return this.#keeper.write("resolve step", options, "nothing", (at) =>
       resolveStepOf(at, id, step, resolution),
     );
   }
 
   delete(ids: readonly JobId[], options: CallOptions): Promise<readonly ControlAnswer[]> {
-    return this.#keeper.write("delete", options, "wakes", (at) => ids.map((id) => deleteJob(at, id)));
+    return this.#keeper.write("delete", options, "anything", (at) => ids.map((id) => deleteJob(at, id)));
   }
 
   prune(
@@ -149,18 +158,18 @@ export class MemoryStore implements Store {
     limit: number,
     options: CallOptions,
   ): Promise<number> {
-    return this.#keeper.write("prune", options, "quiet", (at) => prune(at, ages, limit));
+    return this.#keeper.write("prune", options, "nothing", (at) => prune(at, ages, limit));
   }
 
   acquire(request: AcquireRequest, options: CallOptions): Promise<AcquireAnswer> {
-    return this.#keeper.write("acquire", options, "quiet", (at) => acquireLease(at, request));
+    return this.#keeper.write("acquire", options, "nothing", (at) => acquireLease(at, request));
   }
 
   renewLeases(
     fences: readonly NamedFence[],
     options: CallOptions,
   ): Promise<readonly (Renewed | NamedLeaseRefusal)[]> {
-    return this.#keeper.write("renewLeases", options, "quiet", (at) =>
+    return this.#keeper.write("renewLeases", options, "nothing", (at) =>
       fences.map((fence) => renewLease(at, fence)),
     );
   }
@@ -169,7 +178,7 @@ export class MemoryStore implements Store {
     fences: readonly NamedFence[],
     options: CallOptions,
   ): Promise<readonly ({ readonly outcome: "applied" } | NamedLeaseRefusal)[]> {
-    return this.#keeper.write("release", options, "wakes", (at) =>
+    return this.#keeper.write("release", options, "anything", (at) =>
       fences.map((fence) => releaseLease(at, fence)),
     );
   }
@@ -179,14 +188,14 @@ export class MemoryStore implements Store {
     mark: Generation,
     options: CallOptions,
   ): Promise<HealLeaseAnswer | NamedLeaseRefusal> {
-    return this.#keeper.write("healLease", options, "wakes", (at) => healLease(at, fence, mark));
+    return this.#keeper.write("healLease", options, "anything", (at) => healLease(at, fence, mark));
   }
 
   deleteLease(
     name: string,
     options: CallOptions,
   ): Promise<{ readonly outcome: "applied" | "conflict" | "gone" }> {
-    return this.#keeper.write("deleteLease", options, "quiet", (at) => deleteLease(at, name));
+    return this.#keeper.write("deleteLease", options, "nothing", (at) => deleteLease(at, name));
   }
 
   async getLease(name: string): Promise<NamedLease | undefined> {
@@ -220,15 +229,15 @@ export class MemoryStore implements Store {
   }
 
   pause(queue: string, paused: boolean, options: CallOptions): Promise<void> {
-    return this.#keeper.write("pause", options, "wakes", (at) => pauseQueue(at, queue, paused));
+    return this.#keeper.write("pause", options, "anything", (at) => pauseQueue(at, queue, paused));
   }
 
   limitQueue(queue: string, limit: QueueLimit | null, options: CallOptions): Promise<void> {
-    return this.#keeper.write("limitQueue", options, "wakes", (at) => limitQueue(at, queue, limit));
+    return this.#keeper.write("limitQueue", options, "anything", (at) => limitQueue(at, queue, limit));
   }
 
   raiseFloor(options: CallOptions): Promise<{ readonly epoch: number }> {
-    return this.#keeper.write("raiseFloor", options, "quiet", (at) => raiseFloor(at));
+    return this.#keeper.write("raiseFloor", options, "nothing", (at) => raiseFloor(at));
   }
 
   async pendingMigrations(): Promise<readonly { readonly version: number; readonly sql: string }[]> {
@@ -240,8 +249,8 @@ export class MemoryStore implements Store {
     batch: async (name) => this.#keeper.state.order.batches.get(name),
   };
 
-  listen(onWake: () => void): Listener {
-    return this.#keeper.wakeUps.listen(onWake);
+  listen(onWake: () => void, taker?: Taker): Listener {
+    return this.#keeper.sleepers.listen(onWake, taker);
   }
 
   /** A transaction of the caller's own: pass it as `tx` to `enqueue`. Until it ends, other writers wait. */

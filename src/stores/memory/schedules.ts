@@ -44,7 +44,7 @@ export class MemorySchedules implements ScheduleStore {
   }
 
   fire(firings: readonly Firing[], options: CallOptions): Promise<readonly FiringAnswer[]> {
-    return this.#keeper.write("fire", options, "wakes", (at) => firings.map((firing) => fire(at, firing)));
+    return this.#keeper.write("fire", options, "anything", (at) => firings.map((firing) => fire(at, firing)));
   }
 
   put(
@@ -52,7 +52,7 @@ export class MemorySchedules implements ScheduleStore {
     found: Pick<Schedule, "revision" | "nextSlotMs"> | undefined,
     options: CallOptions,
   ): Promise<boolean> {
-    return this.#keeper.write("put", options, "quiet", ({ state, nowMs }) => {
+    return this.#keeper.write("put", options, "nothing", ({ state, nowMs }) => {
       const known = state.schedules.get(write.name)?.schedule;
       if (known?.revision !== found?.revision || known?.nextSlotMs !== found?.nextSlotMs) return false;
       const schedule = { ...write, createdAtMs: known?.createdAtMs ?? nowMs, changedAtMs: nowMs };
@@ -62,7 +62,7 @@ export class MemorySchedules implements ScheduleStore {
   }
 
   remove(name: string, options: CallOptions): Promise<boolean> {
-    return this.#keeper.write("remove", options, "quiet", ({ state }) => state.schedules.delete(name));
+    return this.#keeper.write("remove", options, "nothing", ({ state }) => state.schedules.delete(name));
   }
 
   async get(name: string): Promise<{ readonly nowMs: number; readonly schedule: Schedule | undefined }> {

@@ -1,14 +1,14 @@
 import type { Timers } from "../../clock/world.ts";
 import { ClosedError, InvalidTransactionError } from "../../errors.ts";
+import { type Due, Sleepers } from "../sleepers.ts";
 import type { CallOptions, Transaction } from "../store.ts";
 import { draftOf, emptyState, type MemoryState, type Moment } from "./state.ts";
 import { MemoryTransaction } from "./transaction.ts";
-import { WakeUps } from "./wake-ups.ts";
 import { WriteLock } from "./write-lock.ts";
 
 /** Keeps the one state: who may write it when, at what store time, and who is told afterwards. */
 export class StateKeeper {
-  readonly wakeUps: WakeUps = new WakeUps();
+  readonly sleepers: Sleepers;
   readonly #clockMs: () => number;
   readonly #lock: WriteLock;
   readonly #transactions = new WeakSet<object>();
@@ -18,6 +18,7 @@ export class StateKeeper {
   constructor(clockMs: () => number, timers: Timers) {
     this.#clockMs = clockMs;
     this.#lock = new WriteLock(timers);
+    this.sleepers = new Sleepers(timers);
   }
 
   close(): void {
@@ -49,18 +50,18 @@ export class StateKeeper {
     this.#state = draftOf(snapshot);
   }
 
-  /** One write, over within its turn once it has the lock. `wakes`: it may have made something due. */
+  /** One write, over within its turn once it has the lock. @param due what it may have made due */
   async write<T>(
     operation: string,
     options: CallOptions,
-    kind: "wakes" | "quiet",
+    due: Due | "nothing",
     apply: (at: Moment) => T,
   ): Promise<T> {
     this.assertOpen();
     await this.#lock.acquire(operation, options.timeoutMs);
     try {
       const answer = apply({ state: this.#state, nowMs: this.nowMs() });
-      if (kind === "wakes") this.wakeUps.wake();
+      if (due !== "nothing") this.sleepers.ringAll(due);
       return answer;
     } finally {
       this.#lock.release();
@@ -74,7 +75,7 @@ export class StateKeeper {
     const tx = new MemoryTransaction(draft, (commit) => {
       if (commit) this.#state = draft;
       this.#lock.release();
-      if (commit) this.wakeUps.wake();
+      if (commit) this.sleepers.wakeAll();
     });
     this.#transactions.add(tx);
     return tx;

@@ -1,5 +1,8 @@
 import type { World } from "../../clock/world.ts";
-import type { Listener } from "../store.ts";
+import { type Answer, type Due, Sleepers } from "../sleepers.ts";
+import type { ClaimRequest, Listener, Taker } from "../store.ts";
+import { ringText } from "./bell-text.ts";
+import { Rotas } from "./rotas.ts";
 
 /** After one notification the next goes out no sooner than this, ms: one tells of all that came meanwhile. */
 const NOTIFY_EVERY_MS = 10;
@@ -15,61 +18,90 @@ interface Hearing {
 
 export interface BellOptions {
   readonly world: World;
+  /** What this process is called on the channel. */
+  readonly me: string;
   /** Tells other processes. */
-  readonly notify: () => Promise<void>;
-  /** Begins to hear what others tell; the answer ends it. */
-  readonly listen: (onWake: () => void) => Hearing | undefined;
+  readonly notify: (payload: string) => Promise<void>;
+  /** Another process has made something due. */
+  readonly onTold: () => void;
+  /** Begins to hear the channel; the answer ends it. `undefined` when something may have been missed. */
+  readonly listen: (onHeard: (payload: string | undefined) => void) => Hearing | undefined;
 }
 
-interface Sleeper {
-  readonly onWake: () => void;
-  armed: boolean;
-}
-
-/** Wakes whoever sleeps: here at once, in other processes by NOTIFY. A hint; polling is what must be right. */
+/**
+ * Wakes whoever sleeps: here at once, in other processes by NOTIFY, and there by turns. What those who sleep here have room for
+ * is told to nobody else, unless they do not come for it. A hint; polling is what must be right.
+ */
 export class Bell {
   readonly #options: BellOptions;
-  readonly #sleepers = new Set<Sleeper>();
+  readonly #sleepers: Sleepers;
+  readonly #rotas: Rotas;
+  readonly #onRing = new Set<() => void>();
   #channel: Hearing | undefined;
   /** The ends of those channels that nobody needed any more. */
   #ended: Promise<unknown> = Promise.resolve();
   #notifying = false;
-  #again = false;
+  #untold: Map<string, number> | "anything" = new Map();
+  #rings = 0;
   #closed = false;
   #rungMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: BellOptions) {
     this.#options = options;
+    this.#sleepers = new Sleepers(options.world.timers);
+    this.#rotas = new Rotas({ ...options, sleepers: this.#sleepers, onRing: () => this.#told() });
   }
 
-  /** Whether the commit that is about to be made is to notify by itself. */
-  tellsWithCommit(): boolean {
+  /** What the commit that is about to be made is to notify by itself; undefined for nothing. */
+  tellsWithCommit(due: Due): string | undefined {
     const nowMs = this.#options.world.clock.monotonicMs();
     const isQuiet = !this.#notifying && nowMs - this.#rungMs >= QUIET_MS;
     this.#rungMs = nowMs;
-    return isQuiet;
+    if (!isQuiet || (due !== "anything" && [...due].every((some) => this.#isRoomFor(some)))) return undefined;
+    return this.#text(due);
   }
 
   /** To be called after the commit that made something due. @param isTold it has notified by itself */
-  ring(isTold: boolean): void {
+  ring(due: Due, isTold: boolean): void {
     if (this.#closed) return;
-    this.#wakeAll();
     this.#rungMs = this.#options.world.clock.monotonicMs();
-    if (isTold) return;
-    if (this.#notifying) this.#again = true;
-    else void this.#notify();
+    this.#rung();
+    if (due === "anything") {
+      this.#sleepers.wakeAll();
+      if (!isTold) this.#tell(due);
+      return;
+    }
+    for (const [queue, jobs] of due) {
+      const isOurs = !isTold && this.#isRoomFor([queue, jobs]);
+      this.#sleepers.ring(queue, jobs, (end) => {
+        if (isOurs && end === "left over") this.#tell(new Map([[queue, jobs]]));
+      });
+      if (!isTold && !isOurs) this.#tell(new Map([[queue, jobs]]));
+    }
   }
 
-  listen(onWake: () => void): Listener {
-    const sleeper: Sleeper = { onWake, armed: false };
-    this.#sleepers.add(sleeper);
-    this.#channel ??= this.#options.listen(() => this.#wakeAll());
+  /** To be called before a claim is sent; what it returns, with what the claim has found. */
+  asks(request: ClaimRequest): Answer {
+    return this.#sleepers.asks(request);
+  }
+
+  /** Calls `fn` at the next ring; the answer forgets it. */
+  onRing(fn: () => void): () => void {
+    this.#onRing.add(fn);
+    return () => this.#onRing.delete(fn);
+  }
+
+  listen(onWake: () => void, taker: Taker | undefined): Listener {
+    const listener = this.#sleepers.listen(onWake, taker);
+    this.#channel ??= this.#options.listen((payload) => this.#rotas.heard(payload));
     return {
       arm: () => {
-        sleeper.armed = true;
+        listener.arm();
+        if (taker !== undefined) this.#rotas.join(taker.queues);
       },
       close: () => {
-        this.#sleepers.delete(sleeper);
+        listener.close();
+        if (taker !== undefined) this.#rotas.leave(taker.queues);
         if (this.#sleepers.size === 0) void this.#deafen();
       },
     };
@@ -79,7 +111,22 @@ export class Bell {
   async close(): Promise<void> {
     this.#closed = true;
     this.#sleepers.clear();
+    this.#rotas.close();
     await this.#deafen();
+  }
+
+  #isRoomFor([queue, jobs]: readonly [string, number]): boolean {
+    return this.#sleepers.roomFor(queue) >= jobs;
+  }
+
+  #told(): void {
+    this.#options.onTold();
+    this.#rung();
+  }
+
+  #rung(): void {
+    for (const fn of this.#onRing) fn();
+    this.#onRing.clear();
   }
 
   #deafen(): Promise<unknown> {
@@ -88,21 +135,29 @@ export class Bell {
     return this.#ended;
   }
 
+  get #hasUntold(): boolean {
+    return this.#untold === "anything" || this.#untold.size > 0;
+  }
+
+  #text(due: Due): string {
+    return ringText(this.#options.me, this.#rings++, due);
+  }
+
+  #tell(due: Due): void {
+    if (due === "anything") this.#untold = due;
+    else if (this.#untold !== "anything")
+      for (const [queue, jobs] of due) this.#untold.set(queue, (this.#untold.get(queue) ?? 0) + jobs);
+    if (!this.#notifying && !this.#closed) void this.#notify();
+  }
+
   async #notify(): Promise<void> {
     this.#notifying = true;
     do {
-      this.#again = false;
-      await this.#options.notify().catch(() => {}); // what was committed stays committed
+      const due = this.#untold;
+      this.#untold = new Map();
+      await this.#options.notify(this.#text(due)).catch(() => {}); // what was committed stays committed
       await this.#options.world.timers.sleep(NOTIFY_EVERY_MS);
-    } while (this.#again && !this.#closed);
+    } while (this.#hasUntold && !this.#closed);
     this.#notifying = false;
-  }
-
-  #wakeAll(): void {
-    for (const sleeper of this.#sleepers) {
-      if (!sleeper.armed) continue;
-      sleeper.armed = false;
-      queueMicrotask(sleeper.onWake);
-    }
   }
 }

@@ -31,8 +31,8 @@ export interface ChannelOptions {
   notify(payload: string): Promise<void>;
   /** The process of the server that answers such another connection. */
   serverProcess(): Promise<number>;
-  /** Called for each notification, and whenever some may have been missed. */
-  onWake(payload: string | undefined): void;
+  /** Called for each notification but our own to ourselves, and with undefined whenever some may have been missed. */
+  onHeard(payload: string | undefined): void;
   /** Called once when notifications do not arrive here. */
   onUseless(): void;
 }
@@ -85,7 +85,7 @@ export class Channel {
     if (await this.#isShared(connection)) return this.#giveUp(connection);
     await connection.query({ text: `listen ${this.#options.name}` });
     if (connection !== this.#connection) return;
-    this.#options.onWake(undefined);
+    this.#options.onHeard(undefined);
     const test = `?${Math.floor(this.#options.world.random.next() * 1e9)}`;
     this.#test = test;
     await this.#options.notify(test);
@@ -122,7 +122,7 @@ export class Channel {
 
   #heard(payload: string): void {
     if (payload !== this.#test) {
-      if (!payload.startsWith("?")) this.#options.onWake(payload);
+      this.#options.onHeard(payload);
       return;
     }
     this.#test = undefined;

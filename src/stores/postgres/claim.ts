@@ -15,6 +15,8 @@ export interface ClaimMemory extends LookMemory {
   readonly sweep: Sweep;
   /** A sweep beside an earlier claim has changed something. */
   readonly onSwept: () => void;
+  /** Calls `fn` at the next ring, unless it is told to forget it. */
+  readonly onRing: (fn: () => void) => () => void;
 }
 
 /** @throws {HistoryChanged} nothing was claimed: the floor must be raised first */
@@ -40,11 +42,32 @@ export async function claim(
     dueInMs = await lookRepeatedly(sql, request, memory, reach, jobs);
     // Who found jobs does not wait for it: what it finds is told by the next claim.
     if (jobs.length > 0) swept.then((changed) => changed && memory.onSwept()).catch(() => {});
-    else if (await swept) dueInMs = await lookRepeatedly(sql, request, memory, reach, jobs);
+    else if (await sweptOrRung(swept, memory))
+      dueInMs = await lookRepeatedly(sql, request, memory, reach, jobs);
   }
   if (request.takeover) sweep.followsLapse = jobs.some(({ previous }) => previous !== undefined);
   if (!isFirst) allowedInMs = await claimLimited(connections, call, request, memory, jobs);
   return { jobs, ended: sweep.takeEnded(), nextDueInMs: notPast(sooner(dueInMs, allowedInMs)) };
+}
+
+/**
+ * Whether to look again. A sweep is many statements: who waits for it is there at once when the bell rings, as one who sleeps
+ * would be.
+ */
+function sweptOrRung(swept: Promise<boolean>, { onRing, onSwept }: ClaimMemory): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    let isRung = false;
+    const forget = onRing(() => {
+      isRung = true;
+      resolve(true);
+    });
+    swept
+      .then((changed) => {
+        if (isRung && changed) onSwept();
+        resolve(changed);
+      }, reject)
+      .finally(forget);
+  });
 }
 
 function notPast(ms: number | undefined): number | undefined {

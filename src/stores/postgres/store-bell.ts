@@ -4,7 +4,6 @@ import { listeningConnection } from "./address.ts";
 import { Bell } from "./bell.ts";
 import type { Calls } from "./calls.ts";
 import { Channel } from "./channel.ts";
-import type { Told } from "./enqueue-new.ts";
 import type { PostgresOptions } from "./options.ts";
 
 const TIMEOUT_MS = 5_000;
@@ -13,8 +12,7 @@ export interface StoreBellNeeds {
   readonly calls: Calls;
   readonly options: PostgresOptions;
   readonly world: World;
-  /** Where this schema's wake-ups go, and what this process says there. */
-  readonly told: Told;
+  readonly place: Place;
   /** For people. */
   readonly store: string;
   readonly warn: Warn;
@@ -22,9 +20,15 @@ export interface StoreBellNeeds {
   readonly onTold: () => void;
 }
 
+/** Where this schema's wake-ups go, and what this process is called there. */
+export interface Place {
+  readonly channel: string;
+  readonly me: string;
+}
+
 /** A store's bell, which hears and tells other processes over the store's own connections. */
-export function storeBell({ calls, options, world, told, store, warn, onTold }: StoreBellNeeds): Bell {
-  const { channel: name, payload: mine } = told;
+export function storeBell({ calls, options, world, place, store, warn, onTold }: StoreBellNeeds): Bell {
+  const { channel: name, me } = place;
   // Notifications were found not to arrive; once is enough to try, and to warn.
   let isDeaf = false;
   const notify = async (payload: string): Promise<void> => {
@@ -36,7 +40,7 @@ export function storeBell({ calls, options, world, told, store, warn, onTold }: 
     const [row] = await connections.on(call).rows<{ pid: number }>("server process");
     return row?.pid ?? 0;
   };
-  const listen = (onWake: () => void): Channel | undefined => {
+  const listen = (onHeard: (payload: string | undefined) => void): Channel | undefined => {
     if (options.listen === false || isDeaf) return undefined;
     return new Channel({
       name,
@@ -44,11 +48,7 @@ export function storeBell({ calls, options, world, told, store, warn, onTold }: 
       connect: () => listeningConnection(options),
       notify,
       serverProcess,
-      onWake: (payload) => {
-        if (payload === mine) return; // whoever sleeps here was woken by hand
-        onTold();
-        onWake();
-      },
+      onHeard,
       onUseless: () => {
         if (isDeaf) return;
         isDeaf = true;
@@ -56,5 +56,5 @@ export function storeBell({ calls, options, world, told, store, warn, onTold }: 
       },
     });
   };
-  return new Bell({ world, notify: () => notify(mine), listen });
+  return new Bell({ world, me, notify, listen, onTold });
 }

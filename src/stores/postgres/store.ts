@@ -13,7 +13,9 @@ import type { Busy, Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
 import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
+import { dueOf } from "../due.ts";
 import type { ScheduleStore } from "../schedules.ts";
+import { answered, type Due } from "../sleepers.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -30,6 +32,7 @@ import type {
   RunWrite,
   RunWriteAnswer,
   Store,
+  Taker,
   Transaction,
   Tx,
 } from "../store.ts";
@@ -43,7 +46,7 @@ import { whenCommitted } from "./commits.ts";
 import type { Call, Connections, OpenTransaction } from "./connections.ts";
 import { type Ages, cancel, deleteJobs, heal, Pruner, retry, revoke } from "./control.ts";
 import { enqueue } from "./enqueue.ts";
-import { areNew, enqueueNew, type Told } from "./enqueue-new.ts";
+import { areNew, enqueueNew } from "./enqueue-new.ts";
 import { raiseFloor } from "./floor.ts";
 import { Hints } from "./hints.ts";
 import { readJournal } from "./journal.ts";
@@ -61,7 +64,7 @@ import { settle, write } from "./settle.ts";
 import { loadStatements, type Migration } from "./sql.ts";
 import { Texts } from "./statements.ts";
 import { readSteps, resolveStep } from "./steps.ts";
-import { storeBell } from "./store-bell.ts";
+import { type Place, storeBell } from "./store-bell.ts";
 import { StoreTime } from "./store-time.ts";
 import { Sweep } from "./sweep.ts";
 import { callersTransaction } from "./transaction.ts";
@@ -83,8 +86,7 @@ export class PostgresStore implements Store {
   readonly #pruner = new Pruner();
   readonly #orderSweep = new OrderSweep();
   readonly #queues = new Set<string>();
-  /** Where this schema's wake-ups go, and what this process says there. */
-  readonly #channel: Told;
+  readonly #place: Place;
   readonly #bell: Bell;
   readonly #calls: Calls;
   #closed = false;
@@ -106,18 +108,19 @@ export class PostgresStore implements Store {
       sweep: new Sweep(clock, sweepMs, time, this.#orderSweep),
       hints: this.#hints,
       time,
-      onSwept: () => this.#dueNow(true),
+      onSwept: () => this.#dueNow("anything", true),
+      onRing: (fn) => this.#bell.onRing(fn),
     };
     // No name of a user's becomes a channel's: it is hashed.
     const hash = createHash("sha256").update(schema).digest("hex").slice(0, 16);
-    this.#channel = { channel: `leasehold_${hash}`, payload: this.#world.ids.jobId().slice(-12) };
+    this.#place = { channel: `leasehold_${hash}`, me: this.#world.ids.jobId().slice(-12) };
     const store = describeAddress(options, schema);
     const shared = { options, store, world: this.#world, warn: as.warn };
     this.#calls = new Calls({ ...shared, schema, name: as.name, texts: this.#texts });
     this.#bell = storeBell({
       ...shared,
       calls: this.#calls,
-      told: this.#channel,
+      place: this.#place,
       onTold: () => this.#hints.forget(),
     });
     this.description = store;
@@ -146,18 +149,20 @@ export class PostgresStore implements Store {
         await connections.on(call).rows("add queues", [JSON.stringify(missing)]);
         for (const name of missing) this.#queues.add(name);
       }
+      const due = dueOf(jobs);
       if (areNew(jobs)) {
-        const told = this.#bell.tellsWithCommit() ? this.#channel : undefined;
+        const payload = this.#bell.tellsWithCommit(due);
+        const told = payload === undefined ? undefined : { channel: this.#place.channel, payload };
         const answers = await enqueueNew(connections.on(call), jobs, told);
         if (answers !== undefined) {
-          this.#dueNow(told !== undefined);
+          this.#dueNow(due, told !== undefined);
           return answers;
         }
       }
       const answers = await connections.transaction(call, (sql) => enqueue(sql, jobs));
       if (answers.some(({ outcome }) => outcome === "repeated")) await connections.waitForStandby(call);
       if (jobs.some(({ batch }) => batch != null)) await this.#afterEnds(connections, call);
-      this.#dueNow();
+      this.#dueNow(due);
       return answers;
     });
   }
@@ -174,7 +179,7 @@ export class PostgresStore implements Store {
       const missing = this.#unknownQueues(jobs);
       if (missing.length > 0) await sql.rows("add queues", [JSON.stringify(missing)]);
       const answers = await enqueue(sql, jobs);
-      void whenCommitted(connections, this.#world, sql.id, () => this.#dueNow()).catch(() => {});
+      void whenCommitted(connections, this.#world, sql.id, () => this.#dueNow(dueOf(jobs))).catch(() => {});
       return answers;
     });
   }
@@ -184,8 +189,10 @@ export class PostgresStore implements Store {
   }
 
   claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
-    return this.#calls.with("claim", options, (connections, call) =>
-      claim(connections, call, request, this.#memory),
+    return answered(this.#bell.asks(request), () =>
+      this.#calls.with("claim", options, (connections, call) =>
+        claim(connections, call, request, this.#memory),
+      ),
     );
   }
 
@@ -386,9 +393,9 @@ export class PostgresStore implements Store {
     await this.#orderSweep.run(connections, call).catch(() => {});
   }
 
-  listen(onWake: () => void): Listener {
+  listen(onWake: () => void, taker?: Taker): Listener {
     if (this.#closed) throw new ClosedError("The store");
-    return this.#bell.listen(onWake);
+    return this.#bell.listen(onWake, taker);
   }
 
   async #makingDue<T>(
@@ -404,8 +411,8 @@ export class PostgresStore implements Store {
   // --- wake-ups ---------------------------------------------------------------------------------------------------
 
   /** What has become due may stand before the hint. */
-  #dueNow(isTold = false): void {
+  #dueNow(due: Due = "anything", isTold = false): void {
     this.#hints.forget();
-    if (!this.#closed) this.#bell.ring(isTold);
+    if (!this.#closed) this.#bell.ring(due, isTold);
   }
 }

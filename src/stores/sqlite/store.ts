@@ -13,7 +13,9 @@ import type { Refusal } from "../../protocol/outcome.ts";
 import type { Renewed } from "../../protocol/renew.ts";
 import type { SettledAnswer, Settlement } from "../../protocol/settle.ts";
 import type { StepRecord, StepResolution, StepResolved } from "../../protocol/step.ts";
+import { dueOf } from "../due.ts";
 import type { ScheduleStore } from "../schedules.ts";
+import { answered, type Due } from "../sleepers.ts";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -30,6 +32,7 @@ import type {
   RunWrite,
   RunWriteAnswer,
   Store,
+  Taker,
   Transaction,
   Tx,
 } from "../store.ts";
@@ -120,17 +123,21 @@ export class SqliteStore implements Store {
   ): Promise<readonly EnqueueAnswer[]> {
     if (options.tx === undefined) {
       const answers = await this.#write("enqueue", options, (statements) => enqueue(statements, jobs));
-      this.#ring();
+      this.#ring(dueOf(jobs));
       return answers;
     }
     await this.#openedInTransaction();
     const statements = callersStatements(options.tx, this.#path, this.#texts, this.#options.trace);
     const answers = enqueue(statements, jobs);
-    whenCommitted(options.tx, this.#world.timers, () => this.#ring());
+    whenCommitted(options.tx, this.#world.timers, () => this.#ring(dueOf(jobs)));
     return answers;
   }
 
-  async claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
+  claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
+    return answered(this.#itsBell.asks(request), () => this.#claim(request, options));
+  }
+
+  async #claim(request: ClaimRequest, options: CallOptions): Promise<Claimed> {
     const { connection } = await this.#opened();
     // An idle worker must not take the write lock, so it looks first.
     const look = await connection.read("claim", (statements) => lookFor(statements, request, this.#sweep));
@@ -311,11 +318,9 @@ export class SqliteStore implements Store {
     batch: (name) => this.#read("batch", (statements) => readBatch(statements, name)),
   };
 
-  listen(onWake: () => void): Listener {
+  listen(onWake: () => void, taker?: Taker): Listener {
     if (this.#closed) throw new ClosedError("The store");
-    const { timers, random } = this.#world;
-    this.#bell ??= new Bell(this.#path === ":memory:" ? undefined : `${this.#path}-bell`, timers, random);
-    return this.#bell.listen(onWake);
+    return this.#itsBell.listen(onWake, taker);
   }
 
   #opened(): Promise<Opened> {
@@ -374,10 +379,13 @@ export class SqliteStore implements Store {
   }
 
   /** A store that only enqueues rings as well: it makes the bell when it first needs it. */
-  #ring(): void {
-    if (this.#closed) return;
+  #ring(due: Due = "anything"): void {
+    if (!this.#closed) this.#itsBell.ring(due);
+  }
+
+  get #itsBell(): Bell {
     const { timers, random } = this.#world;
     this.#bell ??= new Bell(this.#path === ":memory:" ? undefined : `${this.#path}-bell`, timers, random);
-    this.#bell.ring();
+    return this.#bell;
   }
 }

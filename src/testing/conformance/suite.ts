@@ -20,10 +20,12 @@ import { settleChapter } from "./settle.ts";
 import { staleOwners } from "./stale-owners.ts";
 import { stepsChapter } from "./steps.ts";
 import { uniqueKeys } from "./unique-keys.ts";
+import { wakeUpsChapter } from "./wake-ups.ts";
 
 /** The whole suite as data: for counting, and for runners of another kind. */
 export const conformanceChapters: readonly Chapter[] = [
   enqueueChapter,
+  wakeUpsChapter,
   claimChapter,
   renewChapter,
   settleChapter,

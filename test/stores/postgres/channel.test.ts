@@ -62,7 +62,7 @@ function listenTo(server: OwnServer, world: World, { first, notifying }: Faults)
       await notify(payload);
     },
     serverProcess: async () => 0,
-    onWake: (payload) => {
+    onHeard: (payload) => {
       if (payload === "job") woken += 1;
     },
     onUseless() {
