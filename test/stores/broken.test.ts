@@ -42,6 +42,7 @@ describe("the suite itself", () => {
     const names = conformanceChapters.flatMap(({ tests }) => tests.map(({ name }) => name));
     expect(conformanceChapters.map(({ name }) => name)).toEqual([
       "enqueue",
+      "wake-ups of takers",
       "claim",
       "renew",
       "settle",
