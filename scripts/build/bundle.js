@@ -18,7 +18,7 @@ import { DIST_MODULE, ownPlace } from "./own-place.js";
  * @type {[name: string, modules: RegExp][]}
  */
 const CHUNKS = [
-  ["base", /^(errors|printable|clock\/system|protocol\/.*|destinations\/refusals)\.ts$/],
+  ["base", /^(errors|errors\/.*|printable|clock\/system|protocol\/.*|destinations\/refusals)\.ts$/],
   ["lease", /^worker\/(renewer|held-lease|slots|drift|isolation\/(kill-group|messages))\.ts$/],
   ["run", /^worker\/(run-context|result-json|ticker|isolation\/(inside|carried-error|job-module))\.ts$/],
   ["leasehold", /^index\.ts$/],

@@ -13,7 +13,7 @@ it("has each module in one file, so that a class is one through whichever door i
   const places = new Map<string, string[]>();
   for (const { file, sources } of sourceMaps())
     for (const source of sources) places.set(source, [...(places.get(source) ?? []), file]);
-  expect(places.get(join("src", "errors.ts"))).toEqual([join("lib", "base.js.map")]);
+  expect(places.get(join("src", "errors", "leasehold-error.ts"))).toEqual([join("lib", "base.js.map")]);
   expect([...places].filter(([, files]) => files.length > 1)).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as refusals from "../../src/destinations/refusals.ts";
@@ -8,7 +8,11 @@ import * as isolation from "../../src/worker/isolation/errors.ts";
 import { page, ROOT, tableRows, unquoted } from "./markdown.ts";
 
 /** Codes are fields of instances, and each class is made in its own way; so they are read where they are written. */
-const source = ["src/errors.ts", "src/destinations/refusals.ts", "src/worker/isolation/errors.ts"]
+const source = [
+  ...readdirSync(join(ROOT, "src/errors")).map((file) => `src/errors/${file}`),
+  "src/destinations/refusals.ts",
+  "src/worker/isolation/errors.ts",
+]
   .map((file) => readFileSync(join(ROOT, file), "utf8"))
   .join("\n");
 const inCode = [

@@ -50,6 +50,11 @@ describe("imports go one way", () => {
       mayNot: ["./stores/store.ts", "./destinations/file.ts", "./client/a.ts", "./testing/index.ts"],
     },
     {
+      folder: "src/errors",
+      may: ["./leasehold-error.ts", "../protocol/identity.ts"],
+      mayNot: ["../stores/store.ts", "../destinations/file.ts", "../client/a.ts", "../testing/index.ts"],
+    },
+    {
       folder: "src/transactions",
       may: ["../errors.ts", "../protocol/identity.ts"],
       mayNot: [
