@@ -180,11 +180,23 @@ function fromFuture(job: JobRecord, nowMs: number): boolean {
   return (job.leaseUntilMs ?? 0) - job.leaseMs > nowMs + Math.max(job.leaseMs / 10, 50);
 }
 
+const OF_A_CHANGE = [
+  i2GenerationSteps,
+  i3LegalClaim,
+  i4LegalRenewal,
+  i5LegalEnd,
+  i6TerminalIsFinal,
+  i19CancelAgrees,
+];
+
 /** Every invariant of a single change (I2 to I6, I19), and what broke. */
 export function brokenBy(transition: Transition): string[] {
-  return [i2GenerationSteps, i3LegalClaim, i4LegalRenewal, i5LegalEnd, i6TerminalIsFinal, i19CancelAgrees]
-    .map((check) => check(transition))
-    .filter((broken) => broken !== undefined);
+  const broken: string[] = [];
+  for (const check of OF_A_CHANGE) {
+    const verdict = check(transition);
+    if (verdict !== undefined) broken.push(verdict);
+  }
+  return broken;
 }
 
 /** What a destination decided about an effect, in its own order. */

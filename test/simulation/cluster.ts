@@ -200,10 +200,13 @@ export class Cluster {
 
 /** `schedules.fire` is the method of a part of the store. */
 function invoke(store: Store, method: string, args: readonly unknown[]): Promise<unknown> {
-  const [part, name] = method.split(".") as [string, string?];
-  const target = (name === undefined ? store : Reflect.get(store, part)) as object;
-  return Reflect.apply(Reflect.get(target, name ?? part) as () => Promise<unknown>, target, args);
+  const dot = method.indexOf(".");
+  const target = (dot < 0 ? store : Reflect.get(store, method.slice(0, dot))) as Record<string, Method>;
+  const name = dot < 0 ? method : method.slice(dot + 1);
+  return (target[name] as Method)(...args);
 }
+
+type Method = (...args: readonly unknown[]) => Promise<unknown>;
 
 /** Whether the answer says of something that it has been written, now or before (C11). */
 function restsOnWrites(method: string, value: unknown): boolean {

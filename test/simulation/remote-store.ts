@@ -4,6 +4,7 @@ import type { Cluster, Served } from "./cluster.ts";
 import type { Faults } from "./faults.ts";
 import type { Position, Primary } from "./primary.ts";
 import type { SimProcess } from "./sim-process.ts";
+import { StoreStub } from "./store-stub.ts";
 import type { Wire } from "./wire.ts";
 
 /** One answer that has reached the process, with its monotonic time when the request was made. */
@@ -14,14 +15,6 @@ export interface Heard {
   readonly sentMs: number;
   readonly position: Position;
 }
-
-const METHODS = [
-  ...["enqueue", "claim", "renew", "settle", "completeWith", "write", "outcome", "heal", "cancel", "revoke"],
-  ...["retry", "resolveStep", "delete", "prune", "acquire", "renewLeases", "release", "healLease"],
-  ...["deleteLease", "getLease", "get", "list", "counts", "steps", "journal", "nowMs", "pause", "limitQueue"],
-  ...["raiseFloor", "order.waits", "order.batch", "schedules.due", "schedules.fire", "schedules.put"],
-  ...["schedules.remove", "schedules.get", "schedules.list"],
-];
 
 /** The store as one process reaches it: by its wire, and at the primary that it takes for the present one. */
 export class RemoteStore {
@@ -47,7 +40,10 @@ export class RemoteStore {
     this.#faults = faults;
     this.#chance = chance;
     this.#primary = cluster.current;
-    this.store = this.#made();
+    this.store = new StoreStub(
+      (method, args) => this.#call(method, args),
+      (onWake) => this.#listen(onWake),
+    ) as unknown as Store;
     cluster.onPromotion.push((current, zombieMs) => {
       if (process.isDead) return;
       process.later(chance.between(0, zombieMs), () => this.#connect(current));
@@ -56,25 +52,6 @@ export class RemoteStore {
 
   get primary(): Primary {
     return this.#primary;
-  }
-
-  #made(): Store {
-    const store: Record<string, unknown> = {
-      description: "simulated",
-      renewalThread: undefined,
-      open: async () => {},
-      close: async () => {},
-      listen: (onWake: () => void) => this.#listen(onWake),
-      pendingMigrations: async () => [],
-      order: {},
-      schedules: {},
-    };
-    for (const method of METHODS) {
-      const [part, name] = method.split(".") as [string, string?];
-      const target = (name === undefined ? store : store[part]) as Record<string, unknown>;
-      target[name ?? part] = (...args: unknown[]) => this.#call(method, args);
-    }
-    return store as unknown as Store;
   }
 
   async #call(method: string, args: readonly unknown[]): Promise<unknown> {

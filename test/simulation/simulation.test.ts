@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
+import { Chance } from "./chance.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 import { shrunk } from "./shrink.ts";
 import { simulate } from "./simulate.ts";
+import { drawTerms } from "./workload.ts";
 import { holds } from "./worlds.ts";
 
 /** Seeds that once failed, or whose stories are worth keeping. */
@@ -36,6 +38,17 @@ it("a turn of the event loop after each happening changes nothing: all that can 
 }, async () => {
   for (let seed = 11; seed <= 40; seed++)
     expect(await simulate(seed, { isSlow: true })).toEqual(await simulate(seed));
+});
+
+it("nor does it where handlers send requests: what reads their streams needs promises alone", {
+  timeout: 300_000,
+}, async () => {
+  let compared = 0;
+  for (let seed = 41; compared < 10; seed++) {
+    if (drawTerms(new Chance(seed).branch()).kit !== "http") continue;
+    expect(await simulate(seed, { isSlow: true })).toEqual(await simulate(seed));
+    compared++;
+  }
 });
 
 it("a failing story is made smaller, and fails still", { timeout: 120_000 }, async () => {

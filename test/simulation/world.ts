@@ -37,8 +37,7 @@ export class SimWorld {
     this.chance = new Chance(seed);
     this.terms = drawTerms(this.chance.branch());
     this.faults = new Faults(this.chance.branch(), without, this.terms.cluster.isSynchronous);
-    // Requests and responses of `fetch` are streams, which may want more than promises.
-    this.time = isSlow || this.terms.kit === "http" ? new VirtualTime(realTurn) : new VirtualTime();
+    this.time = new VirtualTime(isSlow ? realTurn : undefined);
     this.judge = new Judge(this.time);
     this.cluster = new Cluster(this.time, this.chance.branch(), this.faults, mutant, this.terms.cluster);
     this.cluster.observe = (primary, method, args, value, nowMs) =>

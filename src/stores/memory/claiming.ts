@@ -14,12 +14,13 @@ import { floorAt, leaseOf, type Moment, putJob, putLease } from "./state.ts";
 const MOST_ENDED = 100;
 
 export function claimJobs(at: Moment, request: ClaimRequest): Claimed {
-  const queues = [...new Set(request.queues)].filter((queue) => !at.state.paused.has(queue));
+  const queues = new Set(request.queues);
+  for (const queue of at.state.paused) queues.delete(queue);
   const ended = request.takeover ? takeStock(at, liveJobs(at, queues)) : [];
 
   // Taking turns: one job from each queue that has one, until the limit is reached or nobody has any.
   const jobs: ClaimedJob[] = [];
-  const lines = queues.map((queue) => inOrder(liveJobs(at, [queue])));
+  const lines = linesOf(queues, liveJobs(at, queues));
   const places = request.places ?? request.limit;
   let allowedInMs: number | undefined;
   for (let found = true; found && jobs.length < request.limit; ) {
@@ -42,16 +43,21 @@ export function claimJobs(at: Moment, request: ClaimRequest): Claimed {
   return { jobs, ended, nextDueInMs: sooner(nextDueInMs(at, queues), allowedInMs) };
 }
 
-function liveJobs({ state }: Moment, queues: readonly string[]): JobRecord[] {
+function liveJobs({ state }: Moment, queues: ReadonlySet<string>): JobRecord[] {
   const jobs: JobRecord[] = [];
   for (const job of state.jobs.values()) {
-    if ((job.state === "ready" || job.state === "leased") && queues.includes(job.queue)) jobs.push(job);
+    if ((job.state === "ready" || job.state === "leased") && queues.has(job.queue)) jobs.push(job);
   }
   return jobs;
 }
 
-function inOrder(jobs: JobRecord[]): JobRecord[] {
-  return jobs.sort((a, b) => a.priority - b.priority || a.seq - b.seq);
+/** The jobs of each queue, first come those that are claimed first. */
+function linesOf(queues: ReadonlySet<string>, live: readonly JobRecord[]): JobRecord[][] {
+  const lines = new Map<string, JobRecord[]>();
+  for (const queue of queues) lines.set(queue, []);
+  for (const job of live) lines.get(job.queue)?.push(job);
+  for (const line of lines.values()) line.sort((a, b) => a.priority - b.priority || a.seq - b.seq);
+  return [...lines.values()];
 }
 
 /** T5: whoever meets a lease that starts in the future brings it back. */
@@ -122,10 +128,11 @@ export function noteAcquisition(at: Moment, before: NamedLease | undefined, afte
   noteLease(at, after, "claimed", after.owner);
 }
 
-function nextDueInMs(at: Moment, queues: readonly string[]): number | undefined {
+function nextDueInMs(at: Moment, queues: ReadonlySet<string>): number | undefined {
   let next: number | undefined;
-  for (const job of liveJobs(at, queues)) {
-    if (job.state !== "ready" || job.blockedBy > 0 || job.runAtMs === null || isDue(job, at.nowMs)) continue;
+  for (const job of at.state.jobs.values()) {
+    if (job.state !== "ready" || !queues.has(job.queue)) continue;
+    if (job.blockedBy > 0 || job.runAtMs === null || isDue(job, at.nowMs)) continue;
     next = Math.min(next ?? Number.POSITIVE_INFINITY, job.runAtMs - at.nowMs);
   }
   return next;
