@@ -34,7 +34,10 @@ export function evidenceOf(record: RunRecord): Evidence {
   const faults = faultsOf({ history, endedAtMs: record.endedAtMs });
   const stepsMs = stepsOf(faults, record.store);
   const changes = changesOf(record.audit, stepsMs);
-  const lost = changesOf(record.lost ?? [], stepsMs);
+  // What one failover has lost does not go on where another one's did: the same id may be enqueued after each of them.
+  const lost = [...groupBy(record.lost ?? [], ({ timeline }) => timeline).values()].flatMap((entries) =>
+    changesOf(entries, stepsMs),
+  );
   const calls = callsOf(history);
   const lives = livesOf(history, faults);
   const finals = new Map<string, JobRecord>();

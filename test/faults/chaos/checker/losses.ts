@@ -41,7 +41,8 @@ const LONGEST_TRANSACTION = 4;
 
 /**
  * A row tells when it was written, and what a failover loses is what was committed after the last write that the standby has:
- * a little older, and nobody may have been told of it by then.
+ * a little older, and nobody may have been told of it by then. The last write that a synchronous standby has is older than the
+ * failover.
  */
 export function mayHaveBeenOpen(evidence: Evidence, { job, fence }: Change, atMs: number): boolean {
   const told = [...evidence.callsByOp.values()].flat().filter((call) => {
@@ -54,8 +55,8 @@ export function mayHaveBeenOpen(evidence: Evidence, { job, fence }: Change, atMs
     ),
   );
   return evidence.faults.some((fault) => {
-    const fromMs = lostAfterMs(fault);
-    if (fromMs === undefined || atMs > fault.toMs) return false;
+    if (fault.kind !== "failover" || atMs > fault.toMs) return false;
+    const fromMs = lostAfterMs(fault) ?? fault.fromMs;
     return atMs >= fromMs - LONGEST_TRANSACTION * evidence.record.leaseMs && toldMs >= fromMs;
   });
 }

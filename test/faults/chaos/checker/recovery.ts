@@ -35,20 +35,20 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
     const afterMs = nowMs - before.leaseUntilMs;
     const lapsedMs = time.monotonicMs(before.leaseUntilMs);
     if (lapsedMs === undefined) continue;
-    const isHeldUp =
-      isBusy.some((fault) => overlaps(fault, lapsedMs, lapsedMs + boundMs)) ||
-      outOfTouch.some(
-        (fault) => overlaps(fault, lapsedMs, lapsedMs + boundMs) && mayHoldIt(fault, before.owner),
-      );
+    const isHeldUpWithin = (ms: number): boolean =>
+      isBusy.some((fault) => overlaps(fault, lapsedMs, lapsedMs + ms)) ||
+      outOfTouch.some((fault) => overlaps(fault, lapsedMs, lapsedMs + ms) && mayHoldIt(fault, before.owner));
     // Set forth it makes leases lapse that were renewed just now, set back it makes them begin in the future.
     const takenMs = time.monotonicMs(nowMs) ?? Number.POSITIVE_INFINITY;
     const wasSet = time.wasOff(lapsedMs - 2 * record.leaseMs, Math.max(takenMs, lapsedMs + 2 * boundMs));
-    if (isHeldUp || wasSet) continue;
+    if (isHeldUpWithin(boundMs) || wasSet) continue;
     const free = workers.freeFor(job, lapsedMs, afterMs, boundMs);
     if (free.length === 0) continue;
     const busyMs = Math.min(
       ...free.map((process) => delays.measuredMs(process, lapsedMs, lapsedMs + afterMs, "any")),
     );
+    // Whose loop was late may have found the store gone when its turn came.
+    if (isHeldUpWithin(boundMs + busyMs)) continue;
     waits.push({
       afterMs: afterMs - busyMs,
       broken: {

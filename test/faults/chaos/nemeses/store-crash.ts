@@ -1,8 +1,11 @@
 import { eventually } from "../../../support/eventually.ts";
 import type { OwnServer } from "../../../support/own-server.ts";
 import type { Nemesis } from "../nemesis.ts";
+import { monotonicMs } from "../processes/history-file.js";
 
 const PROCESSES = ["client backend", "checkpointer", "postmaster", "whole server"] as const;
+/** On a busy machine its log takes its time to be read again, ms. */
+const RESTARTED_WITHIN_MS = 60_000;
 /** In leases: how long the server is away, when somebody has to start it again. */
 const AWAY = [0, 1.5] as const;
 
@@ -27,16 +30,34 @@ export function storeCrash(server: OwnServer): Nemesis {
   };
 }
 
+/** One that had just ended by itself is killed in vain, and the server notices nothing: then another one is, after so long. */
+const NOTICED_WITHIN_MS = 5_000;
+
 /** Resolves when the server has noticed, and answers again. */
 async function crash(server: OwnServer, type: string): Promise<void> {
-  const checkpointer = () => pidOf(server, "checkpointer");
-  const before = await checkpointer();
-  const victim = await pidOf(server, type);
-  if (victim !== undefined) process.kill(victim, "SIGKILL");
-  await eventually("the server has restarted its processes", async () => {
-    const now = await checkpointer().catch(() => undefined);
-    return now !== undefined && (now !== before || victim === undefined);
-  });
+  const checkpointer = () => pidOf(server, "checkpointer").catch(() => undefined);
+  const before = await pidOf(server, "checkpointer");
+  let killedMs = Number.NEGATIVE_INFINITY;
+  await eventually(
+    "the server has restarted its processes",
+    async () => {
+      const now = await checkpointer();
+      if (now !== before) return now;
+      if (monotonicMs() - killedMs < NOTICED_WITHIN_MS) return undefined;
+      const victim = await pidOf(server, type).catch(() => undefined);
+      if (victim === undefined) return now;
+      killedMs = monotonicMs();
+      kill(victim);
+      return undefined;
+    },
+    RESTARTED_WITHIN_MS,
+  );
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {} // it has ended by itself
 }
 
 async function pidOf(server: OwnServer, type: string): Promise<number | undefined> {
