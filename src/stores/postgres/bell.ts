@@ -43,7 +43,7 @@ export class Bell {
   #notifying = false;
   #untold: Map<string, number> | "anything" = new Map();
   #rings = 0;
-  #closed = false;
+  readonly #closing = new AbortController();
   #rungMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: BellOptions) {
@@ -63,7 +63,7 @@ export class Bell {
 
   /** To be called after the commit that made something due. @param isTold it has notified by itself */
   ring(due: Due, isTold: boolean): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     this.#rungMs = this.#options.world.clock.monotonicMs();
     this.#rung();
     if (due === "anything") {
@@ -109,7 +109,7 @@ export class Bell {
 
   /** Resolves when no connection of its own is left. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.#sleepers.clear();
     this.#rotas.close();
     await this.#deafen();
@@ -135,6 +135,10 @@ export class Bell {
     return this.#ended;
   }
 
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
   get #hasUntold(): boolean {
     return this.#untold === "anything" || this.#untold.size > 0;
   }
@@ -147,7 +151,7 @@ export class Bell {
     if (due === "anything") this.#untold = due;
     else if (this.#untold !== "anything")
       for (const [queue, jobs] of due) this.#untold.set(queue, (this.#untold.get(queue) ?? 0) + jobs);
-    if (!this.#notifying && !this.#closed) void this.#notify();
+    if (!this.#notifying && !this.#isClosed) void this.#notify();
   }
 
   async #notify(): Promise<void> {
@@ -156,8 +160,8 @@ export class Bell {
       const due = this.#untold;
       this.#untold = new Map();
       await this.#options.notify(this.#text(due)).catch(() => {}); // what was committed stays committed
-      await this.#options.world.timers.sleep(NOTIFY_EVERY_MS);
-    } while (this.#hasUntold && !this.#closed);
+      await this.#options.world.timers.sleep(NOTIFY_EVERY_MS, this.#closing.signal);
+    } while (this.#hasUntold && !this.#isClosed);
     this.#notifying = false;
   }
 }

@@ -7,6 +7,9 @@ import { optional } from "../../support/optional.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
 import { CALL, newJob, storeOn, worldOf } from "./world.ts";
 
+/** Those of them for which no process waits. */
+const background = new WeakSet<Timer>();
+
 /** The world as it is, and the timers in it that have neither fired nor been cancelled. */
 function watchedWorld(): { readonly world: World; readonly pending: ReadonlySet<Timer> } {
   const system = systemWorld();
@@ -27,6 +30,7 @@ function watchedWorld(): { readonly world: World; readonly pending: ReadonlySet<
       },
     };
     pending.add(timer);
+    if (options?.background) background.add(timer);
     return timer;
   };
   const timers = { nextTurn: system.timers.nextTurn, after, sleep: sleepBy(after) };
@@ -46,6 +50,15 @@ optional("closing a store on PostgreSQL 18", missingPostgres(18), () => {
       await store.close();
       // Each of them would go on for longer than this waits.
       await eventually("no timer is left", () => pending.size === 0, 1_500);
+    });
+
+    it("does not finish the pause between two notifications, for which its process would wait", async () => {
+      const { world, pending } = watchedWorld();
+      const store = storeOn(await worldOf(18), { world });
+      for (let n = 0; n < 3; n++) await store.enqueue([newJob()], CALL); // those after the first are told aside
+      await store.close();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect([...pending].filter((timer) => !background.has(timer))).toEqual([]);
     });
 
     it("has no connection left when closing is done", async () => {

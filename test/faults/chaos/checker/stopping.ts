@@ -51,13 +51,16 @@ function lossesOf(run: Run, { grants, refusedMs }: Trust): ReturnType<typeof lap
   return losses.filter(({ lostMs }) => lostMs >= run.beganMs).sort((one, other) => one.lostMs - other.lostMs);
 }
 
+/** Upon these a run is to stop although the lease is its own still. */
+const STAYS_OWNER: ReadonlySet<string | undefined> = new Set(["cancelled", "max_run", "shutdown"]);
+
 /** What had looked at the deadline before the signal, and stood still until after it, could not know. */
 function sentAfterwards(evidence: Evidence, delays: Delays): Broken[] {
   const checks = checksOf(evidence);
   const writes = groupBy(evidence.callsByOp.get("write") ?? [], ({ invoke }) => runKey(invoke));
   return evidence.runs.flatMap((run) => {
-    const { abortedMs, process, incarnation } = run;
-    if (abortedMs === undefined) return [];
+    const { abortedMs, reason, process, incarnation } = run;
+    if (abortedMs === undefined || STAYS_OWNER.has(reason)) return [];
     const late = (writes.get(run.key) ?? []).filter((call) => {
       const { invoke } = call;
       if (invoke.process !== process || invoke.incarnation !== incarnation || wasNotSent(call)) return false;
