@@ -37,9 +37,9 @@ describe("help", () => {
       cwd,
       env: { NODE_OPTIONS: "--no-warnings --import ./loaded.mjs" },
     });
-    expect(stderr).toMatch(/loads .*dist\/cli\/program\.js/);
+    expect(stderr).toMatch(/loads .*dist\/cli\/main\.js/);
     expect(stderr).not.toMatch(
-      /dist\/(?:stores|worker|client|index\.js)|node_modules\/(?:jiti|cli-table3|cli-progress|uuid)/,
+      /dist\/(?:stores|worker|index\.js)|dist\/lib\/(?:lease|run|stores|sqlite|postgres|node-postgres|destinations)|node_modules\/(?:jiti|cli-table3|cli-progress)/,
     );
   });
 
