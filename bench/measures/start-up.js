@@ -62,8 +62,10 @@ export function firstJobMs(system, setting) {
 
 /** From its start to its end, ms. @param {string[]} args of Node */
 async function processMs(args) {
+  // Where Node is told of certificates, it reads them at every start.
+  const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env;
   const beganMs = nowMs();
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });
   const [code] = await once(child, "exit");
   if (code !== 0) throw new Error(`node ${args.join(" ")} ended with ${code}`);
   return nowMs() - beganMs;
