@@ -114,8 +114,11 @@ export class Calls {
     try {
       return await fn(connections, call);
     } catch (error) {
-      if (error instanceof StoreBusyError && call.hasWritten) throw new UnknownOutcomeError(operation, error);
-      if (!(error instanceof HistoryChanged)) throw await this.#typed(connections, error);
+      if (!(error instanceof HistoryChanged)) {
+        // A part of it may have been done by then, whatever kept the rest from being done (C11).
+        const isUnknown = call.hasWritten && !(error instanceof UnknownOutcomeError);
+        throw isUnknown ? new UnknownOutcomeError(operation, error) : await this.#typed(connections, error);
+      }
       await connections.transaction(call, (sql) => raiseFloor(sql, "if history changed"));
       return fn(connections, call);
     }

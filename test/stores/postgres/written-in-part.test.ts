@@ -3,7 +3,7 @@ import { UnknownOutcomeError } from "../../../src/errors.ts";
 import type { Settlement } from "../../../src/protocol/settle.ts";
 import { optional } from "../../support/optional.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
-import { CALL, claimAll, ids, newJob, worldOf } from "./world.ts";
+import { CALL, claimAll, ids, newJob, storeOn, worldOf } from "./world.ts";
 
 /** Shorter than the lock is held. */
 const SHORT = { timeoutMs: 300 };
@@ -34,5 +34,24 @@ optional("calls to PostgreSQL 18 of several statements", missingPostgres(18), ()
       await unlock();
       expect(await store.settle(both, CALL)).toMatchObject([{ outcome: "already" }, { outcome: "applied" }]);
     });
+  });
+
+  it("C11 say that their outcome is unknown when the store is closed behind the first of them", async () => {
+    const world = await worldOf(18);
+    let closing: Promise<void> | undefined;
+    const store = storeOn(world, {
+      trace: (name) => {
+        if (name === "complete plain") closing = store.close();
+      },
+    });
+    await store.enqueue([newJob(), newJob()], CALL);
+    const [completed, failed] = await claimAll(store, ids.owner());
+    const both: Settlement[] = [
+      { operation: "complete", fence: completed!, result: null },
+      { operation: "fail", fence: failed!, error: "{}", retryInMs: 0 },
+    ];
+    await expect(store.settle(both, CALL)).rejects.toThrow(UnknownOutcomeError);
+    await closing;
+    expect((await world.store.get([completed!.jobId], CALL))[0]).toMatchObject({ state: "completed" });
   });
 });
