@@ -91,6 +91,8 @@ export async function postgresWorld(
       ...(isGivenPool && address === url
         ? { pool: keptPool(callers, url, 10) }
         : { connectionString: address }),
+      // As is documented for poolers: they deliver no notification.
+      ...(size === undefined ? {} : { listen: direct }),
       schema: where,
       sweepMs: 0,
       trace: (_, parameters) => bound.push(...parameters),
