@@ -6,7 +6,7 @@ import type { Timers } from "../clock/world.ts";
 const WITHIN_MS = 2_000;
 
 export interface EndingClient {
-  on(event: "end", listener: () => void): unknown;
+  on(event: "connect" | "end", listener: () => void): unknown;
   /** Its socket keeps the process alive no longer. */
   unref(): unknown;
 }
@@ -23,6 +23,11 @@ export interface EndingPg<Pool extends EndingPool> {
   readonly Client: new (
     config: Record<string, unknown>,
   ) => unknown;
+}
+
+/** What a pool itself destroys when a connection is not made in time. */
+interface ConnectingClient extends EndingClient {
+  readonly connection: { readonly stream: { destroy(): void } };
 }
 
 /**
@@ -50,6 +55,7 @@ export class PoolEnd {
   readonly #timers: Timers;
   /** Also those that have not connected yet. */
   readonly #clients = new Set<EndingClient>();
+  readonly #connecting = new Set<ConnectingClient>();
   #pool: EndingPool | undefined;
   /** Of the wait for the last one. */
   #gone: (() => void) | undefined;
@@ -60,8 +66,8 @@ export class PoolEnd {
 
   /** The pool that it is to end. */
   open<Pool extends EndingPool>({ Pool, Client }: EndingPg<Pool>, config: Record<string, unknown>): Pool {
-    const opened = (client: EndingClient): void => this.#opened(client);
-    class Known extends (Client as new (config: Record<string, unknown>) => EndingClient) {
+    const opened = (client: ConnectingClient): void => this.#opened(client);
+    class Known extends (Client as new (config: Record<string, unknown>) => ConnectingClient) {
       constructor(settings: Record<string, unknown>) {
         super(settings);
         opened(this);
@@ -72,14 +78,19 @@ export class PoolEnd {
     return pool;
   }
 
-  end(): Promise<void> {
-    return untilEnded(this.#allEnded(), this.#clients, this.#timers);
+  async end(): Promise<void> {
+    await untilEnded(this.#allEnded(), this.#clients, this.#timers);
+    // The pool's own timer waits for each, and keeps the process alive: nobody has sent anything over it.
+    for (const { connection } of this.#connecting) connection.stream.destroy();
   }
 
-  #opened(client: EndingClient): void {
+  #opened(client: ConnectingClient): void {
     this.#clients.add(client);
+    this.#connecting.add(client);
+    client.on("connect", () => this.#connecting.delete(client));
     client.on("end", () => {
       this.#clients.delete(client);
+      this.#connecting.delete(client);
       if (this.#clients.size === 0) this.#gone?.();
     });
   }
