@@ -44,6 +44,7 @@ export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): O
     }
     // It has looked some time between this and when that was written down.
     const lookedMs = checkedMs - waitedMs;
+    if (lookedMs < untilMs && sentMs - lookedMs <= STRAIGHT_MS) continue;
     if (delays.stoodFrom(invoke.process, lookedMs, sentMs) < untilMs) {
       if (delays.stood(invoke.process, lookedMs, sentMs)) {
         frozenInTheGap += 1;
@@ -55,6 +56,9 @@ export function ownDeadline(evidence: Evidence, trust: Trust, delays: Delays): O
   }
   return { broken, frozenInTheGap };
 }
+
+/** From a look in time to the sending, ms, of a thread that goes straight from one to the other: no look is the sending itself. */
+const STRAIGHT_MS = 1;
 
 /** A kit may look once more after the harness has written down that it is about to send: then nothing is sent. */
 export function wasNotSent({ replies }: Call): boolean {
