@@ -1,7 +1,7 @@
 import { Child } from "../../support/child.ts";
 import type { Ground } from "./ground.ts";
 import { Member, type MemberOrders } from "./member.ts";
-import { type HistoryFile, monotonicMs } from "./processes/history-file.js";
+import { type About, type HistoryFile, monotonicMs } from "./processes/history-file.js";
 import { CONCURRENCY, type Settings, WORKERS } from "./settings.ts";
 
 /** The workers, and the process with the destinations that they write to. */
@@ -46,11 +46,16 @@ export async function startCrew(
     async stop() {
       const stopped = await Promise.all(members.map((member) => member.stop()));
       for (const [i, member] of members.entries()) {
-        if (!stopped[i]) history.note("hung", { target: member.name });
+        if (!stopped[i]) history.note("hung", hung(member));
       }
     },
     end: async () => void (await Promise.all(members.map((member) => member.end()))),
   };
+}
+
+/** Who did not end when it was told to. */
+export function hung({ name, incarnation }: Member): About {
+  return { target: name, detail: { incarnation } };
 }
 
 /** The same place at another of this machine's addresses. */

@@ -38,7 +38,7 @@ function numbers(counts: Counts, { leaseMs }: RunRecord): string[] {
   );
   const rounds = failover.rounds.async + failover.rounds.sync;
   return [
-    `workers   ${counts.workers} (${counts.incarnations} incarnations)  jobs ${jobs.enqueued} enqueued / ${jobs.done} done / ${jobs.failed} failed / ${jobs.cancelled} cancelled / ${jobs.open} open`,
+    `workers   ${counts.workers} (${counts.incarnations} incarnations${counts.hungAtStart > 0 ? `, ${counts.hungAtStart} hung before it began` : ""})  jobs ${jobs.enqueued} enqueued / ${jobs.done} done / ${jobs.failed} failed / ${jobs.cancelled} cancelled / ${jobs.open} open`,
     `nemesis   ${nemeses.join("  ")}`,
     `claims    ${claims.all}  re-claims ${claims.reclaims} (${spread(claims.afterMs)} ms after expiry)  renewals ${renewals.ok} ok / ${renewals.refused} refused / ${renewals.unknown} unknown`,
     `effects   applied ${effects.applied}  duplicate ${effects.duplicate}  stale ${effects.stale} refused     blind destination: ${blind.twice} applied twice, ${blind.outOfOrder} out of order`,

@@ -7,12 +7,15 @@ import { answerOf, fenceKey, told } from "./calls.ts";
 import { BLIND, fencedDecisions } from "./effects.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
 import type { Fault } from "./faults.ts";
+import { hasBegun } from "./processes.ts";
 import type { Run } from "./runs.ts";
 import { grantsOf } from "./transitions-judged.ts";
 
 export interface Counts {
   readonly workers: number;
   readonly incarnations: number;
+  /** Of processes that were told to stop while Node started, and hung: no line of theirs has run. */
+  readonly hungAtStart: number;
   readonly jobs: {
     readonly enqueued: number;
     readonly done: number;
@@ -50,7 +53,7 @@ export interface Counts {
 }
 
 export function countsOf(evidence: Evidence): Counts {
-  const { record, changes, finals, faults, lives, calls } = evidence;
+  const { record, changes, finals, faults, lives, calls, notes } = evidence;
   const states = [...finals.values()].map(({ state }) => state);
   const count = (state: string): number => states.filter((one) => one === state).length;
   const workers = [...lives.values()].filter(({ process }) => process.startsWith("worker"));
@@ -61,6 +64,9 @@ export function countsOf(evidence: Evidence): Counts {
   return {
     workers: new Set(workers.map(({ process }) => process)).size,
     incarnations: workers.length,
+    hungAtStart: (notes.get("hung") ?? []).filter(
+      ({ target, detail }) => !hasBegun(notes, target, detail?.["incarnation"]),
+    ).length,
     jobs: {
       enqueued: finals.size,
       done: count("completed"),

@@ -29,12 +29,24 @@ export function noLeaks({ notes }: Evidence): Judgement {
   return { broken };
 }
 
+/** The signal may come while Node itself starts, with a clock of its own: no line of the worker has run then. */
+export function hasBegun(
+  notes: Evidence["notes"],
+  process: string | undefined,
+  incarnation: unknown,
+): boolean {
+  return (notes.get("began") ?? []).some(
+    (note) => note.process === process && note.incarnation === incarnation,
+  );
+}
+
 export function processesLive({ notes, lives }: Evidence): Broken[] {
   const broken: Broken[] = [];
   for (const { process, incarnation, atMs, detail } of notes.get("unhandled") ?? [])
     broken.push({ what: `I21: ${process}/${incarnation}: unhandled ${String(detail?.["error"])}`, atMs });
-  for (const { atMs, target } of notes.get("hung") ?? [])
-    broken.push({ what: `I21: ${target} did not end when it was told to`, atMs });
+  for (const { atMs, target, detail } of notes.get("hung") ?? [])
+    if (hasBegun(notes, target, detail?.["incarnation"]))
+      broken.push({ what: `I21: ${target} did not end when it was told to`, atMs });
   const tellsExits = (notes.get("exit") ?? []).length > 0;
   for (const { process, incarnation, exit, kill, toMs, wasFollowed } of lives.values()) {
     const code = (exit?.detail as ExitDetail | undefined)?.code ?? 0;

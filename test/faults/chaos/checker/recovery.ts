@@ -3,11 +3,27 @@
 import type { Owner } from "../../../../src/protocol/identity.ts";
 import type { Delays } from "./delays.ts";
 import type { Evidence } from "./evidence.ts";
-import { type Fault, overlaps } from "./faults.ts";
+import { type Fault, overlaps, standsStill } from "./faults.ts";
 import { FreeWorkers, outOfTouchIn } from "./free-workers.ts";
 import type { Broken, Judgement } from "./verdict.ts";
 
 const REPLY_MS = 250;
+/** So long a renewal's answer is waited for at least, and so long it takes to tell that the file was locked, ms. */
+const LOCKED_MS = 40;
+
+/** A file has one writer: who stands still in its transaction holds up all others, which shows in calls that find it locked. */
+function holdsFile({ record, calls }: Evidence, fault: Fault): boolean {
+  if (!record.store.startsWith("sqlite") || !standsStill(fault, fault.target ?? "")) return false;
+  return calls.some(
+    ({ invoke, replies: [reply] }) =>
+      reply?.outcome === "busy" &&
+      invoke.process !== fault.target &&
+      invoke.atMs >= fault.fromMs &&
+      reply.atMs <= fault.toMs &&
+      reply.atMs - invoke.atMs >= LOCKED_MS,
+  );
+}
+
 /** Fewer say nothing about their 99th part. */
 const FEWEST = 10;
 
@@ -17,8 +33,11 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
   const workers = new FreeWorkers(evidence, delays);
   const outOfTouch = outOfTouchIn(faults);
   const isBusy = faults.filter(
-    ({ kind, detail }) =>
-      kind === "store" || kind === "failover" || detail["point"] === "in-store-transaction",
+    (fault) =>
+      fault.kind === "store" ||
+      fault.kind === "failover" ||
+      fault.detail["point"] === "in-store-transaction" ||
+      holdsFile(evidence, fault),
   );
   /** Whoever is cut off or stopped in the midst of a transaction keeps the locks of its rows until the server has noticed. */
   const mayHoldIt = ({ target, fromMs, toMs }: Fault, owner: Owner | null): boolean =>

@@ -83,6 +83,23 @@ export class StoreTime {
     });
   }
 
+  /**
+   * What else the clock may have said to whoever wrote a row at this time: it was set just then, and a transaction has asked
+   * it before that and after.
+   */
+  othersOf(storeMs: number): number[] {
+    const { aheadMs } = this;
+    if (aheadMs === undefined) return [];
+    const isAt = (monotonicMs: number, fromMs: number): boolean =>
+      Math.abs(monotonicMs - fromMs) <= SETTING_MS;
+    return this.#steps.flatMap((step) => {
+      const offsetMs = offsetOf(step);
+      const wasRight = isAt(storeMs - aheadMs - offsetMs, step.fromMs) ? [storeMs - offsetMs] : [];
+      const wasOff = isAt(storeMs - aheadMs, step.toMs) ? [storeMs + offsetMs] : [];
+      return [...wasRight, ...wasOff];
+    });
+  }
+
   /** Whether the clock was off at some moment between the two times. */
   wasOff(fromMs: number, toMs: number): boolean {
     return this.#steps.some((step) => overlaps(step, fromMs, toMs));

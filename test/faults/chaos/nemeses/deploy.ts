@@ -1,3 +1,4 @@
+import { hung } from "../crew.ts";
 import type { Nemesis } from "../nemesis.ts";
 
 /** SIGTERM to all workers at once; each one is followed by the next as soon as it has ended. */
@@ -10,7 +11,7 @@ export function deploy(): Nemesis {
       const replaced = controller.members.map(async (member) => {
         if (!member.isRunning) return;
         const ended = await member.stop();
-        if (!ended) controller.note("hung", { target: member.name });
+        if (!ended) controller.note("hung", hung(member));
         await member.start();
       });
       await Promise.all(replaced);

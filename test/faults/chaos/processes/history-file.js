@@ -18,6 +18,8 @@ export class HistoryFile {
   #process;
   #incarnation;
   #request;
+  /** Called before a line is written. */
+  beforeEach = () => {};
 
   /**
    * @param {string} folder
@@ -38,6 +40,7 @@ export class HistoryFile {
 
   /** @param {Line} line */
   append(line) {
+    this.beforeEach();
     const event = { atMs: monotonicMs(), process: this.#process, incarnation: this.#incarnation, ...line };
     writeSync(this.#file, `${JSON.stringify(event)}\n`);
   }

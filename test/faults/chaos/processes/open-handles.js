@@ -11,13 +11,16 @@ export function openHandles() {
   return counts;
 }
 
-/** The same at the end: what is being closed is given the turns that it takes. */
+/** What is being closed is given so many turns of the event loop. */
+const TURNS = 50;
+
+/** The same at the end. */
 export async function handlesLeft() {
   const { [DISPATCHER]: dispatcher } =
     /** @type {Record<symbol, { destroy(): Promise<void> } | undefined>} */ (
       /** @type {unknown} */ (globalThis)
     );
   await dispatcher?.destroy();
-  for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turns = 0; turns < TURNS; turns++) await new Promise((resolve) => setImmediate(resolve));
   return openHandles();
 }

@@ -45,6 +45,22 @@ export const PROCESSES: readonly Corruption[] = [
   },
   {
     breaks: "I21",
+    what: "a process that did not end when it was told to",
+    falsify: (record) => {
+      const { process, incarnation, atMs } = event(record, "began", "note");
+      record.history.push({
+        process: "nemesis",
+        incarnation: 1,
+        atMs,
+        kind: "note",
+        op: "hung",
+        target: process,
+        detail: { incarnation },
+      });
+    },
+  },
+  {
+    breaks: "I21",
     what: "a process that ended by itself",
     falsify: (record) => {
       drop(record, ({ op }) => op === "kill");
