@@ -60,3 +60,11 @@ export function trustState(trust: Trust, now: Instant): TrustState {
   if (Math.abs(wallElapsedMs - monotonicElapsedMs) > trust.marginMs) return "unknown";
   return wallElapsedMs >= trustedMs ? "ended" : "held";
 }
+
+/**
+ * Before this moment of the monotonic clock `trustState` is never `ended`, whatever the wall clock says: it counts only where
+ * the two agree within the margin (T3).
+ */
+export function earliestEndMs({ sent, leaseMs, marginMs }: Trust): number {
+  return sent.monotonicMs + leaseMs - 2 * marginMs;
+}

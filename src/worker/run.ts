@@ -6,7 +6,7 @@ import type { JobState } from "../protocol/job.ts";
 import type { Refusal } from "../protocol/outcome.ts";
 import type { SettledAnswer, Settlement } from "../protocol/settle.ts";
 import type { StepChange, StepRecord } from "../protocol/step.ts";
-import type { Instant } from "../protocol/trust.ts";
+import { earliestEndMs, type Instant } from "../protocol/trust.ts";
 import type { ClaimedJob, Tx } from "../stores/store.ts";
 import { completeRun } from "./complete.ts";
 import type { RunRef, WorkerEvents } from "./events.ts";
@@ -55,6 +55,8 @@ export class Run implements LeaseHolder, ContextRun {
   /** Made when its handler asks for the first. */
   steps: RunSteps | undefined;
   #abortedAtMs = 0;
+  /** No deadline of the run passes before this moment of the monotonic clock. */
+  #quietUntilMs = 0;
   #controller: AbortController | undefined;
   #isolated: IsolatedRun | undefined;
   /** What the handler threw, if `threw`; anything can be thrown, also undefined. */
@@ -174,6 +176,7 @@ export class Run implements LeaseHolder, ContextRun {
   abort(reason: EndOfTrust): void {
     if (this.aborted !== undefined || this.phase === "done") return;
     this.aborted = reason;
+    this.#quietUntilMs = 0;
     this.#abortedAtMs = this.host.world.clock.monotonicMs();
     if (reason !== "shutdown" && reason !== "cancelled" && reason !== "max_run") this.lease.end();
     if (this.host.events.has("aborted")) this.host.events.emit("aborted", { job: this.ref, reason });
@@ -193,13 +196,14 @@ export class Run implements LeaseHolder, ContextRun {
 
   /** Looks at the run's deadlines; called every tick while its handler runs. */
   tick(now: Instant): void {
-    if (this.phase !== "running" || this.completed) return;
+    if (now.monotonicMs < this.#quietUntilMs || this.phase !== "running" || this.completed) return;
     const { maxRunMs } = this.claimed.job;
     this.host.refresh(this.lease);
     if (this.lease.stateAt(now) === "ended") this.abort("lease_expired");
     else if (maxRunMs !== null && now.monotonicMs - this.startedAtMs >= maxRunMs && this.#isThere)
       this.abort("max_run");
     this.#isolated?.renewed();
+    if (this.aborted === undefined) this.#quietUntilMs = this.#nextDeadlineMs;
     if (this.aborted === undefined || this.stuck) return;
     if (now.monotonicMs - this.#abortedAtMs < this.host.graceMs) return;
     if (this.#isolated === undefined) this.#markStuck(now.monotonicMs);
@@ -332,6 +336,14 @@ export class Run implements LeaseHolder, ContextRun {
   /** Whether its handler has been called, which an isolated one's is when its process has started. */
   get #isThere(): boolean {
     return this.#isolated?.hasBegun ?? true;
+  }
+
+  /** A process of its own hears of each renewal, so that it is looked at every tick. */
+  get #nextDeadlineMs(): number {
+    if (this.#isolated !== undefined) return 0;
+    const { maxRunMs } = this.claimed.job;
+    const endsMs = earliestEndMs(this.lease);
+    return maxRunMs === null ? endsMs : Math.min(endsMs, this.startedAtMs + maxRunMs);
   }
 
   #markStuck(nowMs: number): void {

@@ -10,11 +10,9 @@
 
 export const SLOTS = 4_096;
 const SLOT_BYTES = 128;
-const HEADER_BYTES = 128;
 const ID_BYTES = 36;
 
 // Offsets within a slot, in bytes. Written by the main loop:
-const VERSION = 0; // i32, odd while held
 const GENERATION = 8; // f64
 const LEASE_MS = 16; // f64
 const SENT_MONOTONIC = 24; // f64, of the claim
@@ -32,6 +30,10 @@ const HIGH_WATER = 8; // i32: slots at and above this were never used
 // Written by the thread:
 const ASLEEP = 12; // i32: it waits for a message
 
+// Behind the header, an i32 for each slot, odd while held. Side by side: the thread looks at all of them each time.
+const VERSIONS = 128;
+const FIRST_SLOT = VERSIONS + SLOTS * 4;
+
 /** Both sides' view of one shared table. */
 export class SlotTable {
   readonly buffer: SharedArrayBuffer;
@@ -39,7 +41,7 @@ export class SlotTable {
   readonly #floats: Float64Array;
   readonly #bytes: Buffer;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(HEADER_BYTES + SLOTS * SLOT_BYTES)) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(FIRST_SLOT + SLOTS * SLOT_BYTES)) {
     this.buffer = buffer;
     this.#ints = new Int32Array(buffer);
     this.#floats = new Float64Array(buffer);
@@ -50,7 +52,7 @@ export class SlotTable {
 
   /** `id` is a job's; a named lease passes an empty one, and its fence by message. */
   fill(slot: number, id: string, generation: number, leaseMs: number, sentMs: number): void {
-    const at = HEADER_BYTES + slot * SLOT_BYTES;
+    const at = FIRST_SLOT + slot * SLOT_BYTES;
     this.#floats[(at + GENERATION) >> 3] = generation;
     this.#floats[(at + LEASE_MS) >> 3] = leaseMs;
     this.#floats[(at + SENT_MONOTONIC) >> 3] = sentMs;
@@ -58,16 +60,16 @@ export class SlotTable {
     if (id !== "") this.#bytes.write(id, at + JOB_ID, ID_BYTES, "latin1");
     const highWater = HIGH_WATER >> 2;
     if (slot >= (this.#ints[highWater] as number)) Atomics.store(this.#ints, highWater, slot + 1);
-    Atomics.add(this.#ints, (at + VERSION) >> 2, 1);
+    Atomics.add(this.#ints, (VERSIONS >> 2) + slot, 1);
   }
 
   /** The lease in the slot is not to be renewed after this moment of the monotonic clock. */
   limit(slot: number, untilMs: number): void {
-    this.#floats[(HEADER_BYTES + slot * SLOT_BYTES + UNTIL) >> 3] = untilMs;
+    this.#floats[(FIRST_SLOT + slot * SLOT_BYTES + UNTIL) >> 3] = untilMs;
   }
 
   free(slot: number): void {
-    Atomics.add(this.#ints, (HEADER_BYTES + slot * SLOT_BYTES + VERSION) >> 2, 1);
+    Atomics.add(this.#ints, (VERSIONS >> 2) + slot, 1);
   }
 
   beat(monotonicMs: number): void {
@@ -80,8 +82,8 @@ export class SlotTable {
 
   /** When the last answered renewal of what the slot holds now was sent; undefined when there was none. */
   renewed(slot: number): { readonly monotonicMs: number; readonly wallMs: number } | undefined {
-    const at = HEADER_BYTES + slot * SLOT_BYTES;
-    const version = this.#ints[(at + VERSION) >> 2] as number;
+    const at = FIRST_SLOT + slot * SLOT_BYTES;
+    const version = this.#ints[(VERSIONS >> 2) + slot] as number;
     if (Atomics.load(this.#ints, (at + RENEWED_VERSION) >> 2) !== version) return undefined;
     for (;;) {
       const stamp = Atomics.load(this.#ints, (at + STAMP) >> 2);
@@ -108,21 +110,21 @@ export class SlotTable {
 
   /** Odd while a lease is held there. */
   version(slot: number): number {
-    return Atomics.load(this.#ints, (HEADER_BYTES + slot * SLOT_BYTES + VERSION) >> 2);
+    return Atomics.load(this.#ints, (VERSIONS >> 2) + slot);
   }
 
   /** Length and beginning of what the slot holds: all that the thread needs of a lease which ends before its renewal. */
   leaseMs(slot: number): number {
-    return this.#floats[(HEADER_BYTES + slot * SLOT_BYTES + LEASE_MS) >> 3] as number;
+    return this.#floats[(FIRST_SLOT + slot * SLOT_BYTES + LEASE_MS) >> 3] as number;
   }
 
   sentMs(slot: number): number {
-    return this.#floats[(HEADER_BYTES + slot * SLOT_BYTES + SENT_MONOTONIC) >> 3] as number;
+    return this.#floats[(FIRST_SLOT + slot * SLOT_BYTES + SENT_MONOTONIC) >> 3] as number;
   }
 
   /** What the slot holds; undefined when that changed while it was read. */
   read(slot: number): SlotContent | undefined {
-    const at = HEADER_BYTES + slot * SLOT_BYTES;
+    const at = FIRST_SLOT + slot * SLOT_BYTES;
     const version = this.version(slot);
     if ((version & 1) === 0) return undefined;
     const content = {
@@ -137,7 +139,7 @@ export class SlotTable {
   }
 
   renew(slot: number, version: number, monotonicMs: number, wallMs: number): void {
-    const at = HEADER_BYTES + slot * SLOT_BYTES;
+    const at = FIRST_SLOT + slot * SLOT_BYTES;
     Atomics.add(this.#ints, (at + STAMP) >> 2, 1);
     this.#floats[(at + RENEWED_MONOTONIC) >> 3] = monotonicMs;
     this.#floats[(at + RENEWED_WALL) >> 3] = wallMs;

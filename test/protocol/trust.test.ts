@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../src/errors.ts";
 import {
   checkLeaseMs,
   defaultMarginMs,
+  earliestEndMs,
   MAX_LEASE_MS,
   remainingTrustMs,
   type Trust,
@@ -40,6 +42,20 @@ describe("trust (T2, T3)", () => {
 
   it("ends by the monotonic clock also while the clocks disagree", () => {
     expect(trustState(trust, later(27_000, -3_600_000))).toBe("ended");
+  });
+
+  it("never ends before its earliest end, whatever the wall clock says, and can end there", () => {
+    const passed = fc.integer({ min: 0, max: 40_000 });
+    const wall = fc.oneof(passed, fc.integer({ min: -3_600_000, max: 3_600_000 }));
+    fc.assert(
+      fc.property(passed, wall, (monotonicMs, wallMs) => {
+        const now = later(monotonicMs, wallMs);
+        expect(trustState(trust, now) === "ended" && now.monotonicMs < earliestEndMs(trust)).toBe(false);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(trustState(trust, later(24_000, 27_000))).toBe("ended");
+    expect(earliestEndMs(trust)).toBe(later(24_000).monotonicMs);
   });
 });
 

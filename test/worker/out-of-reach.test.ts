@@ -92,17 +92,17 @@ describe("a store out of reach (W7)", () => {
   it("renews first, and then for a third of a lease claims only ready jobs", async () => {
     const t = testWorld();
     const hold = gate();
-    const job = defineJob({ name: "job", leaseMs: 3_000, run: () => hold.promise });
+    const job = defineJob({ name: "job", leaseMs: 9_000, run: () => hold.promise });
     await t.leasehold.enqueue(job);
-    // The seed decides when the claimer comes back, and nobody else is to draw from it.
     const worker = t.leasehold.work([job], { concurrency: 5, schedules: false });
     await t.world.advance(100);
     const mend = cut(t);
     await t.leasehold.enqueue(job);
-    await t.world.advance(2_000);
+    await t.world.advance(3_200);
     const from = t.store.calls.length;
     mend();
-    await t.world.advance(900);
+    // More than the longest back-off of the claimer, less than a third of the lease.
+    await t.world.advance(2_900);
     const calls = t.store.calls.slice(from).filter(({ method }) => method === "claim" || method === "renew");
     expect(calls[0]?.method).toBe("renew");
     const claims = calls
