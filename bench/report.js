@@ -23,8 +23,12 @@ import { keyOf, roundsOf } from "./turns.js";
  * @property {Record<string, { version: string, settings: Record<string, unknown> }>} servers
  * @property {string[]} notRun
  * @property {{ run: "quick" | "part" | "full", rounds: number, only: string[], order: string, payloadBytes: number, place: string }} method
+ * @property {Record<string, string>} [parts] when each workload was begun, of a run that was joined of several
  * @property {Row[]} cases
  */
+
+/** Fewer rounds are a part of a run. */
+export const FULL_ROUNDS = 5;
 
 /**
  * @param {object} run

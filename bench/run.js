@@ -15,7 +15,7 @@ if (!existsSync(new URL("./node_modules/", import.meta.url))) {
 const { cases: all, targets } = await import("./cases.js");
 const { startRedis } = await import("./measures/redis.js");
 const { startServer } = await import("./measures/server.js");
-const { reportOf, textOf } = await import("./report.js");
+const { FULL_ROUNDS, reportOf, textOf } = await import("./report.js");
 const { systemsOn } = await import("./systems/system.js");
 const { tableOf } = await import("./table.js");
 const { targetsTable } = await import("./targets.js");
@@ -23,7 +23,7 @@ const { measured } = await import("./turns.js");
 
 const KINDS = {
   quick: { rounds: 1, scale: 0.2 },
-  full: { rounds: 5, scale: 1 },
+  full: { rounds: FULL_ROUNDS, scale: 1 },
 };
 const DATABASES = ["sqlite", "postgres", "redis", "none"];
 
@@ -55,9 +55,7 @@ if (cases.length === 0) {
 
 // Only what is complete is called full, and told in the README.
 const isComplete =
-  only.length === 0 &&
-  DATABASES.every((one) => values.on.split(",").includes(one)) &&
-  rounds >= KINDS.full.rounds;
+  only.length === 0 && DATABASES.every((one) => values.on.split(",").includes(one)) && rounds >= FULL_ROUNDS;
 const run = kind === "full" && !isComplete ? "part" : kind;
 
 const startedAt = new Date();

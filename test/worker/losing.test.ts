@@ -35,6 +35,26 @@ describe("a handler that ignores its signal (W4)", () => {
     await stopped;
   });
 
+  it("is left to lapse also where nothing but a cancellation ends it", async () => {
+    const { leasehold, world, another } = testWorld();
+    const job = defineJob({ name: "job", leaseMs: 600, run: () => new Promise(() => {}) });
+    const answer = await leasehold.enqueue(job);
+    const worker = leasehold.work([job], { graceMs: 500 });
+    const stuck: unknown[] = [];
+    worker.on("stuck", ({ reason }) => stuck.push(reason));
+    await world.settle();
+    await leasehold.cancel(answer);
+    await world.advance(1_000);
+    expect(stuck).toEqual(["cancelled"]);
+    const rescuer = another().work([job]);
+    await world.advance(3_000);
+    expect(await leasehold.get(answer)).toMatchObject({ state: "cancelled" });
+    await rescuer.stop();
+    const stopped = worker.stop({ graceMs: 0 });
+    await world.advance(2_000);
+    await stopped;
+  });
+
   it("may still end: its result is offered, and refused when somebody has claimed since", async () => {
     const { leasehold, world, another } = testWorld();
     const first = gate<string>();

@@ -89,6 +89,24 @@ describe("a store out of reach (W7)", () => {
     expect([pendingTimers, t.store.called("settle")]).toEqual([0, settles]);
   });
 
+  it("begins what has been claimed, also in the place that was kept for a claim", async () => {
+    // Wherever in the turn of claims it comes.
+    for (let fromMs = 100; fromMs < 400; fromMs += 7) {
+      const t = testWorld();
+      const job = defineJob({ name: "job", run: ({ signal }) => t.world.timers.sleep(2, signal) });
+      await t.leasehold.enqueueMany(Array.from({ length: 400 }, () => ({ job })));
+      const worker = t.leasehold.work([job], { concurrency: 1, schedules: false });
+      await t.world.advance(fromMs);
+      const mend = t.store.before("claim", () => {
+        throw new Error("unreachable");
+      });
+      await t.world.advance(500);
+      expect((await t.leasehold.counts())[0]?.leased).toBe(0);
+      mend();
+      await worker.stop();
+    }
+  });
+
   it("renews first, and then for a third of a lease claims only ready jobs", async () => {
     const t = testWorld();
     const hold = gate();

@@ -114,6 +114,14 @@ export const settleChapter: Chapter = {
       assertHas((await claimOne(world, newOwner())).job, { attempt: 1, generation: 2 });
     }),
 
+    test("C8 release gives back its own attempt, and none that was used before it", async (world) => {
+      const fence = await leased(world);
+      await settled(world, fail(fence, 0));
+      const again = fenceOf(await claimOne(world, newOwner()));
+      await settled(world, release(again));
+      assertHas(await row(world, fence.jobId), { state: "ready", attempt: 1, generation: 2 });
+    }),
+
     test("C8 release with a delay keeps the job back for that long", async (world) => {
       const fence = await leased(world);
       await assertAfterNow(world, 20_000, async () => {

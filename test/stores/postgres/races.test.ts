@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fence } from "../../../src/protocol/identity.ts";
 import type { Store } from "../../../src/stores/store.ts";
+import { eventually } from "../../support/eventually.ts";
 import { optional } from "../../support/optional.ts";
 import { missingPostgres } from "../../support/postgres-server.ts";
 import { CALL, claimAll, ids, newJob, storeOn, worldOf } from "./world.ts";
@@ -73,6 +74,43 @@ optional("races on PostgreSQL 18", missingPostgres(18), () => {
         claimed.push(...found.jobs.map(({ job }) => job.jobId));
       }
       expect(claimed).toEqual(jobs.map(({ jobId }) => jobId));
+    });
+  });
+
+  describe("an enqueue of a job that ends meanwhile", () => {
+    it("C1 waits for the end to commit, and is told of it", async () => {
+      const world = await worldOf(18);
+      const { schema, query, store } = world;
+      const job = newJob({ mayRepeat: true });
+      await store.enqueue([job], CALL);
+      const [fence] = await claimAll(store, ids.owner());
+      if (fence === undefined) throw new Error("it was not claimed");
+      // The end is written and does not commit before the test lets it.
+      await query(`create function ${schema}.hold_up() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(hashtext('${schema}')); return null; end $$`);
+      await query(
+        `create trigger hold_up after insert on ${schema}.history execute function ${schema}.hold_up()`,
+      );
+      try {
+        const caller = await world.begin();
+        const tx = caller.tx as { query(text: string): Promise<unknown> };
+        await tx.query(`select pg_advisory_xact_lock(hashtext('${schema}'))`);
+        const waiting = async (count: number): Promise<void> => {
+          const held = `select from pg_locks l join pg_stat_activity a using (pid)
+                         where not l.granted and a.query like '%${schema}.%'`;
+          await eventually(`${count} wait`, async () => (await query(held)).length === count);
+        };
+        const ending = store.settle([{ operation: "complete", fence, result: null }], CALL);
+        await waiting(1);
+        const repeating = store.enqueue([job], CALL);
+        await waiting(2);
+        await caller.commit();
+        expect(await ending).toMatchObject([{ outcome: "applied" }]);
+        expect(await repeating).toMatchObject([{ outcome: "repeated", state: "completed" }]);
+        expect(await claimAll(store, ids.owner())).toEqual([]);
+      } finally {
+        await query(`drop function ${schema}.hold_up() cascade`);
+      }
     });
   });
 
