@@ -87,23 +87,22 @@ optional("races on PostgreSQL 18", missingPostgres(18), () => {
       if (fence === undefined) throw new Error("it was not claimed");
       // The end is written and does not commit before the test lets it.
       await query(`create function ${schema}.hold_up() returns trigger language plpgsql as
-        $$ begin perform pg_advisory_xact_lock(hashtext('${schema}')); return null; end $$`);
+        $$ begin perform pg_advisory_xact_lock(1, hashtext('${schema}')); return null; end $$`);
       await query(
         `create trigger hold_up after insert on ${schema}.history execute function ${schema}.hold_up()`,
       );
       try {
         const caller = await world.begin();
         const tx = caller.tx as { query(text: string): Promise<unknown> };
-        await tx.query(`select pg_advisory_xact_lock(hashtext('${schema}'))`);
-        const waiting = async (count: number): Promise<void> => {
-          const held = `select from pg_locks l join pg_stat_activity a using (pid)
-                         where not l.granted and a.query like '%${schema}.%'`;
-          await eventually(`${count} wait`, async () => (await query(held)).length === count);
-        };
+        await tx.query(`select pg_advisory_xact_lock(1, hashtext('${schema}'))`);
+        const held = `select pid from pg_locks
+                       where not granted and locktype = 'advisory' and objid = hashtext('${schema}')::oid`;
+        const behind = `select from pg_stat_activity where (${held}) = any (pg_blocking_pids(pid))`;
+        const seen = (text: string) => async () => (await query(text)).length > 0;
         const ending = store.settle([{ operation: "complete", fence, result: null }], CALL);
-        await waiting(1);
+        await eventually("the end to be held up", seen(held));
         const repeating = store.enqueue([job], CALL);
-        await waiting(2);
+        await eventually("the enqueue to wait for it", seen(behind));
         await caller.commit();
         expect(await ending).toMatchObject([{ outcome: "applied" }]);
         expect(await repeating).toMatchObject([{ outcome: "repeated", state: "completed" }]);
