@@ -14,6 +14,7 @@ import { keyOf, roundsOf } from "./turns.js";
  * @property {Record<string, unknown>} settings
  * @property {Record<string, number[][]>} figures by system: the figures of each round
  * @property {Record<string, string[]>} failures by system: what ended runs that were then repeated
+ * @property {Record<string, number>} seconds by system: how long all rounds took, with all that has to be made first
  *
  * @typedef {object} Report
  * @property {string} startedAt
@@ -77,7 +78,7 @@ export function reportOf({ startedAt, run, rounds, only, cases, systems, servers
 }
 
 /** Without figures the case is told all the same, with what kept it from having any. */
-function rowsOf(one, systems, rounds, { found, failures }) {
+function rowsOf(one, systems, rounds, { found, failures, seconds }) {
   const bySystem = (/** @type {(key: string) => unknown} */ take) =>
     Object.fromEntries(
       systems.flatMap((system) => {
@@ -96,6 +97,7 @@ function rowsOf(one, systems, rounds, { found, failures }) {
     settings: one.settings,
     figures: bySystem((key) => found.get(key)?.get(name)),
     failures: bySystem((key) => failures.get(key)),
+    seconds: bySystem((key) => seconds.get(key)),
   }));
 }
 

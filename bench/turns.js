@@ -6,6 +6,7 @@ const TRIES = 3;
  * @typedef {object} Figures
  * @property {Map<string, Map<string, number[][]>>} found by `case system`, then by the figure's name: one list a round
  * @property {Map<string, string[]>} failures by `case system`: what ended runs that were then repeated
+ * @property {Map<string, number>} seconds by `case system`: how long all of its rounds took, with all that has to be made first
  */
 
 /**
@@ -19,7 +20,7 @@ const TRIES = 3;
  */
 export async function measured(cases, systems, { rounds, settingOf, onTurn }) {
   /** @type {Figures} */
-  const figures = { found: new Map(), failures: new Map() };
+  const figures = { found: new Map(), failures: new Map(), seconds: new Map() };
   for (let round = 0; round < rounds; round++) {
     for (const one of cases) {
       if (round >= roundsOf(one, rounds)) continue;
@@ -29,7 +30,10 @@ export async function measured(cases, systems, { rounds, settingOf, onTurn }) {
         if (run === undefined) continue;
         onTurn(`round ${round + 1}/${rounds}: ${one.id}, ${system.name}`);
         const key = keyOf(one, system);
+        const beganMs = performance.now();
         const result = await tried(run, (why) => push(figures.failures, key, why));
+        const took = (performance.now() - beganMs) / 1_000;
+        figures.seconds.set(key, (figures.seconds.get(key) ?? 0) + took);
         for (const [name, figure] of namedFigures(result)) {
           const byName = figures.found.get(key) ?? new Map();
           figures.found.set(key, byName);

@@ -284,14 +284,16 @@ export function i14NobodyStranded(
 }
 
 /**
- * I15: a job starts no oftener than its attempts allow, plus what was given back (by a release, a revoke or a heal), and
- * anew after a retry.
+ * I15: each claim takes an attempt, whatever became of the one before; and a job starts no oftener than its attempts allow, plus
+ * what was given back (by a release, a revoke or a heal), and anew after a retry.
  */
 export function i15AttemptsBounded(history: readonly Transition[]): Verdict {
   const budgets = new Map<JobId, number>();
   for (const { operation, before, after } of history) {
     if (after === undefined) continue;
     const left = budgets.get(after.jobId) ?? after.maxAttempts;
+    if (operation === "claim" && before !== undefined && after.attempt !== before.attempt + 1)
+      return `I15: the claim of job ${after.jobId} took its attempts from ${before.attempt} to ${after.attempt}`;
     if (operation === "claim" && left <= 0)
       return `I15: job ${after.jobId} started more often than ${after.maxAttempts} times`;
     if (operation === "claim") budgets.set(after.jobId, left - 1);

@@ -27,7 +27,7 @@ export const POSTGRES_MUTANTS: readonly SourceMutant[] = [
       },
     ],
     tiers: ["conformance", "processes"],
-    chaos: { plan: "pg18", breaks: ["I5"] },
+    chaos: { plan: "pg18", breaks: ["I5", "I13"] },
   },
   {
     name: "a settle at or below epoch x 2^32, in PostgreSQL",

@@ -11,17 +11,20 @@ const REPLY_MS = 250;
 /** So long a renewal's answer is waited for at least, and so long it takes to tell that the file was locked, ms. */
 const LOCKED_MS = 40;
 
-/** A file has one writer: who stands still in its transaction holds up all others, which shows in calls that find it locked. */
-function holdsFile({ record, calls }: Evidence, fault: Fault): boolean {
-  if (!record.store.startsWith("sqlite") || !standsStill(fault, fault.target ?? "")) return false;
-  return calls.some(
-    ({ invoke, replies: [reply] }) =>
-      reply?.outcome === "busy" &&
-      invoke.process !== fault.target &&
-      invoke.atMs >= fault.fromMs &&
-      reply.atMs <= fault.toMs &&
-      reply.atMs - invoke.atMs >= LOCKED_MS,
-  );
+/**
+ * A file has one writer: who stands still in its transaction holds up all others, which shows in calls that find it locked. When
+ * they did.
+ */
+function whileLocked({ record, calls, faults }: Evidence): Pick<Fault, "fromMs" | "toMs">[] {
+  if (!record.store.startsWith("sqlite")) return [];
+  const still = faults.filter((fault) => standsStill(fault, fault.target ?? ""));
+  return calls.flatMap(({ invoke, replies: [reply] }) => {
+    if (reply?.outcome !== "busy" || reply.atMs - invoke.atMs < LOCKED_MS) return [];
+    const isHeldUp = still.some(
+      ({ target, fromMs, toMs }) => target !== invoke.process && fromMs <= invoke.atMs && reply.atMs <= toMs,
+    );
+    return isHeldUp ? [{ fromMs: invoke.atMs, toMs: reply.atMs }] : [];
+  });
 }
 
 /** Fewer say nothing about their 99th part. */
@@ -32,13 +35,11 @@ export function recovery(evidence: Evidence, delays: Delays): Judgement {
   const boundMs = record.pollMs + record.sweepMs + REPLY_MS;
   const workers = new FreeWorkers(evidence, delays);
   const outOfTouch = outOfTouchIn(faults);
-  const isBusy = faults.filter(
-    (fault) =>
-      fault.kind === "store" ||
-      fault.kind === "failover" ||
-      fault.detail["point"] === "in-store-transaction" ||
-      holdsFile(evidence, fault),
+  const isBusy: Pick<Fault, "fromMs" | "toMs">[] = faults.filter(
+    ({ kind, detail }) =>
+      kind === "store" || kind === "failover" || detail["point"] === "in-store-transaction",
   );
+  isBusy.push(...whileLocked(evidence));
   /** Whoever is cut off or stopped in the midst of a transaction keeps the locks of its rows until the server has noticed. */
   const mayHoldIt = ({ target, fromMs, toMs }: Fault, owner: Owner | null): boolean =>
     (callsByOp.get("settle") ?? []).some(
