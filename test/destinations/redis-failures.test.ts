@@ -182,6 +182,35 @@ optional("a write to Redis that fails in the middle", missingRedis(), () => {
       });
     });
 
+    it.each([
+      ["a single command", [["GETDEL", "huge"]]],
+      [
+        "the last of several",
+        [
+          ["SET", "a", 1],
+          ["GETDEL", "huge"],
+        ],
+      ],
+    ] as const)("where %s has written, and only its answer fails", async (_, commands) => {
+      const guard = await guardOn(server());
+      await server().command("SET", "huge", "x".repeat(1_100_000));
+      const failed = await failure(write(guard, 1, commands));
+      expect(failed).toBeInstanceOf(EffectHalfMadeError);
+      expect(failed.message).toContain("GETDEL has written");
+      expect(await server().command("EXISTS", "huge")).toBe(0);
+      await expect(write(guard, 1, commands)).rejects.toMatchObject({ isEarlier: true });
+      // What has only read has failed, and nothing else.
+      await server().command("SET", "huge", "x".repeat(1_100_000));
+      const read = write(
+        guard,
+        2,
+        commands.map(() => ["GET", "huge"] as const),
+      );
+      await expect(read).rejects.toThrow(EffectHalfMadeError);
+      await guard.clearHalfMade(KEY);
+      await expect(write(guard, 2, [["GET", "huge"]])).rejects.toThrow(EffectFailedError);
+    });
+
     it("until a person clears it: then the next attempt makes it", async () => {
       const guard = await guardOn(server(), { undoBytes: 4_000 });
       await server().command("SET", "big", BIG);

@@ -11,7 +11,7 @@ import { DEFAULT_PRUNE_LIMIT, type Pruned } from "../pruned.ts";
 import type { RedisGuard } from "./index.ts";
 import type { CheckedOptions } from "./options.ts";
 import { answered, type Sent, unanswered } from "./replies.ts";
-import { CLEAR_HALF_MADE, FORGET_MARK, MARK, OPEN, PRUNE, type Script } from "./scripts.ts";
+import { CLEAR_HALF_MADE, FORGET_MARK, MARK, ONE_COMMAND, OPEN, PRUNE, type Script } from "./scripts.ts";
 import { notReplicated, type Server } from "./server.ts";
 import { encodeWrite, type RedisWrite } from "./writes.ts";
 
@@ -101,6 +101,7 @@ export class Guard implements RedisGuard {
     const operation = `${verb} for ${token.line}`;
     const sent: Sent = { operation, token, key, write, prefix };
     const { server } = await this.#opened();
+    const only = server.isCluster ? undefined : write.only;
     const args = [
       token.line,
       String(token.generation),
@@ -109,11 +110,15 @@ export class Guard implements RedisGuard {
       key?.request ?? "",
       String(undoBytes),
       server.isCluster ? "1" : "0",
-      ...write.args,
+      ...(only ?? write.args),
     ];
     this.#world.reached("before-effect-send");
     const { reply, why } = await server
-      .replicated({ script: write.script, keys: [...this.#keys, ...write.keys], args })
+      .replicated({
+        script: only === undefined ? write.script : ONE_COMMAND,
+        keys: [...this.#keys, ...write.keys],
+        args,
+      })
       .catch((error: unknown) => {
         throw unanswered(operation, error, sent);
       });

@@ -18,19 +18,24 @@ function scriptOf(parts: readonly string[], body?: string): Script {
   const text =
     body === undefined
       ? before
-      : `${before}\nlocal function body(redis, KEYS, ARGV)\n${body}\nend\n${part("guard")}`;
+      : [before, "local function body(redis, KEYS, ARGV)", body, "end", ...GUARDED.map(part)].join("\n");
   const sha = createHash("sha1").update(text).digest("hex");
   return { text, sha, linesBefore: before.split("\n").length + 1 };
 }
+
+/** Behind the caller's own: the fence, the effect, and what becomes of both. */
+const GUARDED = ["admit", "guard", "settle"];
 
 const small = (...names: string[]): Script => scriptOf(["keys", ...names].map(part));
 
 /** A guarded write whose effect is `body`. */
 export function writeScript(body: string): Script {
-  return scriptOf(["keys", "order", "json", "undo"].map(part), body);
+  return scriptOf(["keys", "order", "json", "lasts", "undo"].map(part), body);
 }
 
 export const COMMANDS: Script = writeScript(part("commands"));
+/** For one command, which needs nothing of what takes back others: a quarter of the work. */
+export const ONE_COMMAND: Script = small("order", "json", "lasts", "admit", "one", "settle");
 export const OPEN: Script = small("open");
 export const MARK: Script = small("mark");
 export const FORGET_MARK: Script = small("forget-mark");

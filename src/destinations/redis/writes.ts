@@ -27,6 +27,8 @@ export interface EncodedWrite {
   readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly (string | Buffer)[];
+  /** Its words, of a write that is one command: on a single server it needs less. */
+  readonly only?: readonly (string | Buffer)[];
   /** What number `n`, counted from 1, is called in an error. */
   nameOf(n: number): string;
 }
@@ -34,6 +36,8 @@ export interface EncodedWrite {
 /** Lua hands a command's words over on a stack with room for 8,000. */
 const MOST_ARGUMENTS = 5_000;
 const MOST_SCRIPTS = 200;
+/** It would lead the guard's own writes to another database: the list of commands refuses it. */
+const SELECT = "SELECT";
 const scripts = new Map<string, Script>();
 
 /** @throws {InvalidArgumentError} */
@@ -52,10 +56,14 @@ function encodeCommands(commands: readonly RedisCommand[]): EncodedWrite {
         `${MOST_ARGUMENTS} arguments a command at most`,
       );
   }
+  const encoded = commands.map((command) => command.map(encodeArgument));
+  const [only] = encoded;
+  const isOne = encoded.length === 1 && only !== undefined && commands[0]?.[0].toUpperCase() !== SELECT;
   return {
     script: COMMANDS,
     keys: [],
-    args: commands.flatMap((command) => [String(command.length), ...command.map(encodeArgument)]),
+    args: encoded.flatMap((words) => [String(words.length), ...words]),
+    ...(isOne ? { only } : {}),
     nameOf: (n) => `command ${n} of ${commands.length} (${commands[n - 1]?.[0]})`,
   };
 }

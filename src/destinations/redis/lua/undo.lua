@@ -4,8 +4,9 @@ local real = redis
 local most_bytes = tonumber(ARGV[6])
 local copies = {}
 local lasting -- what was done that cannot be taken back
--- Set by the list of commands: what fails as the last one has written nothing, and nothing comes after it.
+-- Set by the list of commands: what fails as the last one has written nothing, and only its answer comes after it.
 local is_last = false
+local last -- the name of the last one, which was made
 
 local function copy_of(name)
   local bytes = real.pcall('MEMORY', 'USAGE', name)
@@ -19,17 +20,6 @@ local function copy_of(name)
     return { why = 'this user may not copy ' .. name }
   end
   return { dump = dump, until_ms = until_ms }
-end
-
--- A command without keys: whether something of it remains.
-local function lasts(command)
-  local infos = real.pcall('COMMAND', 'INFO', command)
-  for _, flag in ipairs(infos[1] and infos[1][3] or {}) do
-    if flag.ok == 'write' or flag.ok == 'pubsub' then
-      return true
-    end
-  end
-  return infos.err ~= nil
 end
 
 -- The keys of a command and how it uses them; or why they are not known.
@@ -67,7 +57,9 @@ local function attempt(...)
     return { err = 'ERR SELECT would lead the guard to another database' }
   end
   if is_last then
-    return real.pcall(...)
+    local reply = real.pcall(...)
+    last = (type(reply) ~= 'table' or reply.err == nil) and (...) or nil
+    return reply
   end
   local written, never = prepare(...)
   local reply = real.pcall(...)
@@ -96,6 +88,8 @@ local watched = setmetatable({
 local function take_back()
   if lasting then
     return lasting
+  elseif last and lasts(last) then
+    return last .. ' has written'
   end
   for _, copy in pairs(copies) do
     if copy.is_stale and copy.why then
