@@ -1,6 +1,9 @@
 import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
+/** The two halves of the simulated worlds: nothing but computing, so that two fill the machine and more would only wait. */
+const WORLDS = ["test/simulation/worlds-*.test.ts"];
+
 /** Runs that are judged by how soon things happen: they have the machine for themselves, after everything else. */
 const ALONE = ["test/faults/chaos/chaos.test.ts"];
 
@@ -33,7 +36,7 @@ export default defineConfig({
         test: {
           name: "suite",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...TOGETHER, ...ALONE],
+          exclude: [...configDefaults.exclude, ...TOGETHER, ...WORLDS, ...ALONE],
           maxWorkers: WORKERS,
           sequence: { groupOrder: 0 },
         },
@@ -50,7 +53,11 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "alone", include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } },
+        test: { name: "worlds", include: WORLDS, maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: ALONE, maxWorkers: 1, sequence: { groupOrder: 2 } },
       },
     ],
   },

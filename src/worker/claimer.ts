@@ -223,7 +223,8 @@ export class Claimer {
   #note(reply: Claimed, limit: number, takeover: boolean): void {
     const found = reply.jobs.length;
     this.#foundSome = found > 0;
-    if (this.#foundSome) this.#pollMs = this.#options.pollMs;
+    // Where the bell has called, it need not be looked for by the clock so soon: each such look holds up what comes meanwhile.
+    if (this.#foundSome && !this.#called) this.#pollMs = this.#options.pollMs;
     if (!takeover) this.#short = found < limit;
     else if (found > 0) this.#short = reply.jobs[0]?.previous !== undefined;
     else this.#short = true;
@@ -262,7 +263,7 @@ export class Claimer {
   #sleepOn(): void {
     this.#called = false;
     const wasToWakeInMs = Math.max(0, this.#timerAtMs - this.#roster.nowMs);
-    const ms = this.#foundSome ? Math.min(this.#nextPollMs(), TAKEOVER_EVERY_MS) : wasToWakeInMs;
+    const ms = this.#foundSome ? TAKEOVER_EVERY_MS : wasToWakeInMs;
     this.#sleepUntil(Math.min(ms, wasToWakeInMs), this.#nextDueInMs);
   }
 

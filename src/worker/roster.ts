@@ -129,13 +129,13 @@ export class Roster {
   }
 
   #start(run: Run, nowMs: number): void {
-    if (!run.mayBegin(nowMs)) {
+    if (!run.mayBegin()) {
       run.release("untrusted");
       return;
     }
     run.place = this.#running.length;
     this.#running.push(run);
     this.#rate.add(nowMs);
-    void run.execute(nowMs);
+    void run.execute();
   }
 }

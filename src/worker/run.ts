@@ -102,11 +102,14 @@ export class Run implements LeaseHolder, ContextRun {
     return expiredCount >= 2 || (expiredCount === 1 && attempt >= maxAttempts);
   }
 
-  /** T2: a grant that came back late, or waited too long, is not believed. */
-  mayBegin(nowMs: number): boolean {
+  /**
+   * T2: a grant that came back late, or waited too long, is not believed. The clock is looked at for each: the handler that was begun
+   * just before may have kept the loop.
+   */
+  mayBegin(): boolean {
     this.host.refresh(this.lease);
     const { sent, leaseMs, marginMs } = this.lease;
-    return nowMs - sent.monotonicMs < leaseMs - marginMs;
+    return this.host.world.clock.monotonicMs() - sent.monotonicMs < leaseMs - marginMs;
   }
 
   /** `maxRunMs` counts from now: an isolated handler begins when its process is there. */
@@ -117,9 +120,9 @@ export class Run implements LeaseHolder, ContextRun {
   }
 
   /** Calls the handler. Never rejects. */
-  async execute(nowMs: number): Promise<void> {
+  async execute(): Promise<void> {
     this.phase = "running";
-    this.begins(nowMs);
+    this.begins(this.host.world.clock.monotonicMs());
     if (this.host.events.has("started")) {
       this.host.events.emit("started", { job: this.ref, previous: this.claimed.previous });
     }

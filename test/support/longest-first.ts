@@ -25,8 +25,6 @@ const LONG: readonly string[] = [
   "crashes.test.ts",
   "demo.test.ts",
   "restart.test.ts",
-  "worlds-1.test.ts",
-  "worlds-2.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {

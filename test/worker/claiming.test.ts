@@ -40,6 +40,30 @@ describe("claiming (W1)", () => {
     expect(t.store.called("claim")).toBeLessThan(30);
   });
 
+  it("T2 begins none that has waited too long for another one to let go of the loop", async () => {
+    const t = testWorld();
+    const begun: number[] = [];
+    const job = defineJob({
+      name: "job",
+      leaseMs: 1_000,
+      run() {
+        begun.push(begun.length);
+        if (begun.length === 2) t.world.block(950); // the first claim brings one, the next one the others
+      },
+    });
+    await t.leasehold.enqueueMany([{ job }, { job }, { job }]);
+    const worker = t.leasehold.work([job], { concurrency: 5 });
+    const released: string[] = [];
+    worker.on("released", ({ why }) => {
+      released.push(why);
+    });
+    await t.world.settle();
+    expect(released).toEqual(["untrusted"]);
+    await t.world.advance(500);
+    expect(worker.counts).toMatchObject({ completed: 3, released: 1 });
+    await worker.stop();
+  });
+
   it("renews what it has claimed ahead, too", async () => {
     const t = testWorld();
     const first = gate();

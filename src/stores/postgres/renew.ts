@@ -7,22 +7,31 @@ import type { Renewed } from "../../protocol/renew.ts";
 import { explain, explainNamed } from "./refusals.ts";
 import type { Sql } from "./statements.ts";
 
+const IN_TIME: Renewed = { outcome: "applied", lapsedMs: 0, cancelRequested: false };
+
+/** Both null: all are renewed, in time, and none is to be cancelled. */
+interface Told {
+  /** The fences that are current, with how long ago each lease had lapsed, and whether its job is to be cancelled. */
+  readonly found: readonly (readonly [JobId, string, number, number, boolean])[] | null;
+  /** Null where it is all of them. */
+  readonly renewed: readonly JobId[] | null;
+}
+
 export async function renew(sql: Sql, fences: readonly Fence[]): Promise<(Renewed | Refusal | Busy)[]> {
   if (fences.length === 0) return [];
   // Every batch locks its rows in this order.
   const inOrder = fences.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
-  const rows = await sql.rows<{
-    job_id: JobId;
-    owner: string;
-    generation: number;
-    lapsed: number;
-    cancel_requested: boolean;
-  }>("renew", [
-    inOrder.map(({ jobId }) => jobId),
+  const [row] = await sql.rows<Told>("renew", [
+    `{${inOrder.map(({ jobId }) => jobId).join(",")}}`,
     inOrder.map(({ owner }) => owner),
-    inOrder.map(({ generation }) => generation),
+    `{${inOrder.map(({ generation }) => generation).join(",")}}`,
   ]);
-  const renewed = new Map(rows.map((row) => [keyOf(row.job_id, row.owner, row.generation), row]));
+  if (row?.found == null && row?.renewed == null) return fences.map(() => IN_TIME);
+  const written = row.renewed === null ? undefined : new Set(row.renewed);
+  const renewed = new Map<string, Renewed>();
+  for (const [id, owner, generation, lapsedMs, cancelRequested] of row.found ?? [])
+    if (written?.has(id) ?? true)
+      renewed.set(keyOf(id, owner, generation), { outcome: "applied", lapsedMs, cancelRequested });
   const isRefused = (fence: Fence): boolean =>
     !renewed.has(keyOf(fence.jobId, fence.owner, fence.generation));
   const refused = fences.filter(isRefused);
@@ -33,9 +42,8 @@ export async function renew(sql: Sql, fences: readonly Fence[]): Promise<(Renewe
   );
   const answers = new Map(refused.map((fence, n) => [fence, explained[n] as Refusal | Busy]));
   return fences.map((fence) => {
-    const row = renewed.get(keyOf(fence.jobId, fence.owner, fence.generation));
-    if (row === undefined) return answers.get(fence) as Refusal | Busy;
-    return { outcome: "applied", lapsedMs: row.lapsed, cancelRequested: row.cancel_requested };
+    const answer = renewed.get(keyOf(fence.jobId, fence.owner, fence.generation));
+    return answer ?? (answers.get(fence) as Refusal | Busy);
   });
 }
 

@@ -1,23 +1,24 @@
 -- name: complete plain    $1 owner  $2 job ids  $3 generations  $4 results
 -- C6 as it nearly always is: of a job that holds no resource, has no key, and that nobody waits for. The fence is the predicate; a matching owner
 -- means that the row is leased, so no lease state is named. The rows are reached by primary key, one at a time and in the
--- order in which they are given, whatever the planner believes; what somebody else has locked is left alone. $4 is an
+-- order in which they are given, whatever the planner believes; what somebody else has locked is left alone. They are deleted where
+-- they were locked: a row that was renewed just before that stands elsewhere by then, and is left for `complete`. $4 is an
 -- object of results by job id, looked into without joining anything; a job without a result is not in it. Which were
 -- completed is told only where it was not all of them.
 with moment as materialized (
   select now, epoch_start, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment
 ), present as materialized (
-  select j.job_id
+  select j.at
     from unnest($2::uuid[], $3::bigint[]) as f (job_id, generation)
    cross join lateral (
-         select job_id
+         select ctid as at
            from {schema}.job
           where job_id = f.job_id and owner = $1::text and generation = f.generation
             and generation > (select epoch_start from moment)
             and num_nulls(resource, unique_key, tail) = 3
             for update skip locked) j
 ), completed as (
-  delete from {schema}.job where job_id = any (array(select job_id from present))
+  delete from {schema}.job where ctid = any (array(select at from present))
   returning job_id, seq, name, queue, priority, lease_ms, generation, raised_by, attempt, max_attempts, run, heals,
             max_run_ms, backoff, input, progress, created_at, claimed_at, owner
 ), kept as (
