@@ -9,14 +9,12 @@ import { fileURLToPath } from "node:url";
 import type { Home } from "./ground.ts";
 import type { Aimed, LostReply } from "./processes/faults.js";
 import type { WorkerOrders } from "./processes/worker.js";
+import { STOPS_WITHIN_MS } from "./settings.ts";
 
 const FILE = fileURLToPath(new URL("./processes/worker.js", import.meta.url));
 
 /** What a process has written to its pipe is read by then, ms after its exit. */
 const PIPE_MS = 50;
-
-/** After SIGTERM a worker has so long, ms; then it hangs, and is ended as a finding. */
-const STOPS_WITHIN_MS = 15_000;
 
 /** From the word that it stops itself to its standing still, ms: no more than this is waited for. */
 const STANDS_WITHIN_MS = 500;
@@ -127,7 +125,8 @@ export class Member {
     this.signal("SIGTERM");
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), STOPS_WITHIN_MS);
+      // Behind what has happened meanwhile: the harness itself may have stood still, and its exit is yet to be heard.
+      timer = setTimeout(() => setImmediate(() => resolve(false)), STOPS_WITHIN_MS);
     });
     const inTime = await Promise.race([this.#exited.then(() => true), late]);
     clearTimeout(timer);

@@ -37,3 +37,6 @@ export function settingsFor(startedInMs: number): Settings {
     graceMs: Math.round(600 * pace),
   };
 }
+
+/** After SIGTERM a worker has so long, ms; then it hangs, and is ended as a finding. */
+export const STOPS_WITHIN_MS = 15_000;

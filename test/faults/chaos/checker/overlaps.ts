@@ -61,7 +61,7 @@ function unexplained(
   fromMs: number,
   toMs: number,
 ): string | undefined {
-  if (wasLeftToLapse(evidence, older, fromMs)) return undefined;
+  if (wasLeftToLapse(evidence, older, fromMs) || stoodAtItsBeginning(evidence, older)) return undefined;
   // It was its owner, and in touch, when it last asked for what was granted.
   const grants = trust.grants.get(older.key) ?? [];
   const heldMs = Math.max(
@@ -91,6 +91,25 @@ function wasLeftToLapse({ notes }: Evidence, { key, process, abortedMs }: Run, a
   if (abortedMs === undefined || abortedMs > atMs) return false;
   const stuck = notes.get("stuck") ?? [];
   return stuck.some((note) => note.process === process && note.atMs <= atMs && runKey(note) === key);
+}
+
+/**
+ * It stood still between the look at its lease and its handler's beginning: no look is the beginning itself. Then its process
+ * has told nothing else since it went on.
+ */
+function stoodAtItsBeginning({ record, faults }: Evidence, run: Run): boolean {
+  const { process, incarnation, beganMs, job } = run;
+  const stood = faults.findLast((fault) => standsStill(fault, process) && fault.toMs <= beganMs);
+  if (stood === undefined) return false;
+  return !record.history.some(
+    (event) =>
+      event.process === process &&
+      event.incarnation === incarnation &&
+      event.atMs >= stood.toMs &&
+      event.atMs < beganMs &&
+      event.op !== "loop delay" &&
+      !(event.op === "started" && event.job === job),
+  );
 }
 
 /** Nothing goes on for longer than its owner could trust what it was granted last. */

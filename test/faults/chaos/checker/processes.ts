@@ -1,6 +1,7 @@
 /** I20 and I21: processes end as they should, and leave nothing open. */
 
 import type { ExitDetail } from "../record.ts";
+import { STOPS_WITHIN_MS } from "../settings.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Broken, Judgement } from "./verdict.ts";
 
@@ -40,12 +41,20 @@ export function hasBegun(
   );
 }
 
+/** The harness may have stood still itself when it was to hear of an end: what the process has told of it counts. */
+function hasEnded(notes: Evidence["notes"], process: string | undefined, incarnation: unknown): boolean {
+  const [told, ended] = ["stopping", "exit"].map((op) =>
+    (notes.get(op) ?? []).find((note) => note.process === process && note.incarnation === incarnation),
+  );
+  return told !== undefined && ended !== undefined && ended.atMs - told.atMs < STOPS_WITHIN_MS;
+}
+
 export function processesLive({ notes, lives }: Evidence): Broken[] {
   const broken: Broken[] = [];
   for (const { process, incarnation, atMs, detail } of notes.get("unhandled") ?? [])
     broken.push({ what: `I21: ${process}/${incarnation}: unhandled ${String(detail?.["error"])}`, atMs });
   for (const { atMs, target, detail } of notes.get("hung") ?? [])
-    if (hasBegun(notes, target, detail?.["incarnation"]))
+    if (hasBegun(notes, target, detail?.["incarnation"]) && !hasEnded(notes, target, detail?.["incarnation"]))
       broken.push({ what: `I21: ${target} did not end when it was told to`, atMs });
   const tellsExits = (notes.get("exit") ?? []).length > 0;
   for (const { process, incarnation, exit, kill, toMs, wasFollowed } of lives.values()) {
