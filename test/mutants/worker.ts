@@ -31,7 +31,7 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
     file: "src/worker/run.ts",
     edits: [
       {
-        find: "return nowMs - sent.monotonicMs < leaseMs - marginMs;",
+        find: "return this.host.world.clock.monotonicMs() - sent.monotonicMs < leaseMs - marginMs;",
         replace: "return nowMs - sent.monotonicMs < 1_000 * (leaseMs - marginMs);",
       },
     ],
