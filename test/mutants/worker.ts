@@ -32,7 +32,8 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
     edits: [
       {
         find: "return this.host.world.clock.monotonicMs() - sent.monotonicMs < leaseMs - marginMs;",
-        replace: "return this.host.world.clock.monotonicMs() - sent.monotonicMs < 1_000 * (leaseMs - marginMs);",
+        replace:
+          "return this.host.world.clock.monotonicMs() - sent.monotonicMs < 1_000 * (leaseMs - marginMs);",
       },
     ],
     tiers: ["simulation", "worker"],

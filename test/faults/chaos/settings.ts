@@ -33,10 +33,13 @@ export function settingsFor(startedInMs: number): Settings {
     pollMs: 50,
     sweepMs: SWEEP_MS,
     marginMs: Math.max(leaseMs / 10, 50),
-    callTimeoutMs: Math.round(1_500 * pace),
+    callTimeoutMs: Math.round(CALL_LIMIT_MS * pace),
     graceMs: Math.round(600 * pace),
   };
 }
 
 /** After SIGTERM a worker has so long, ms; then it hangs, and is ended as a finding. */
 export const STOPS_WITHIN_MS = 15_000;
+
+/** So long a call is waited for, ms; on a machine that is slow, in proportion longer. */
+export const CALL_LIMIT_MS = 1_500;

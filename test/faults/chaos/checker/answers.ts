@@ -4,6 +4,7 @@
  */
 
 import type { Operation } from "../../../../src/protocol/invariants.ts";
+import { CALL_LIMIT_MS } from "../settings.ts";
 import { answerOf, type Call, fenceKey, jobGenerationOf, told } from "./calls.ts";
 import { fencedDecisions } from "./effects.ts";
 import { type Evidence, groupBy } from "./evidence.ts";
@@ -60,7 +61,10 @@ function judgeClaims(evidence: Evidence): Broken[] {
   /** Owners with claims that nobody heard of: what they brought lapses (C4). */
   const unheard = new Set<string | undefined>();
   for (const call of calls) {
-    if (call.replies.length === 0 || call.replies.some(({ kind }) => kind === "info")) {
+    const [reply] = call.replies;
+    // One that found something and then came to its limit tells of that: what it gave up may have brought more.
+    const isCutShort = reply !== undefined && reply.atMs - call.invoke.atMs >= CALL_LIMIT_MS;
+    if (reply === undefined || isCutShort || call.replies.some(({ kind }) => kind === "info")) {
       unheard.add(call.invoke.owner);
     }
     for (const reply of call.replies) {
