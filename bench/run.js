@@ -1,6 +1,6 @@
 // Runs measures on systems in turns, prints tables, and writes all figures to results/.
 //
-//   npm run bench -- quick                 a glance: one round of some cases with fewer jobs, under four minutes
+//   npm run bench -- quick                 a glance: one round of some cases with fewer jobs, about five minutes
 //   npm run bench -- full                  all of it, five rounds
 //   … [--only B2,B9] [--on sqlite,postgres] [--rounds N] [--out FILE]
 

@@ -34,7 +34,7 @@ export function writeScript(body: string): Script {
 }
 
 export const COMMANDS: Script = writeScript(part("commands"));
-/** For one command, which needs nothing of what takes back others: a quarter of the work. */
+/** For one command, which needs nothing of what takes back others. */
 export const ONE_COMMAND: Script = small("order", "json", "lasts", "admit", "one", "settle");
 export const OPEN: Script = small("open");
 export const MARK: Script = small("mark");

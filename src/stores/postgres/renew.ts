@@ -9,8 +9,9 @@ import type { Sql } from "./statements.ts";
 
 const IN_TIME: Renewed = { outcome: "applied", lapsedMs: 0, cancelRequested: false };
 
-/** Both null: all are renewed, in time, and none is to be cancelled. */
 interface Told {
+  /** How many are renewed, in time, and not to be cancelled: of all of them no more is told. */
+  readonly plain: number;
   /** The fences that are current, with how long ago each lease had lapsed, and whether its job is to be cancelled. */
   readonly found: readonly (readonly [JobId, string, number, number, boolean])[] | null;
   /** Null where it is all of them. */
@@ -26,10 +27,11 @@ export async function renew(sql: Sql, fences: readonly Fence[]): Promise<(Renewe
     inOrder.map(({ owner }) => owner),
     `{${inOrder.map(({ generation }) => generation).join(",")}}`,
   ]);
-  if (row?.found == null && row?.renewed == null) return fences.map(() => IN_TIME);
-  const written = row.renewed === null ? undefined : new Set(row.renewed);
+  // What is not said to be renewed is not: silence never stands for it.
+  if (row?.plain === fences.length) return fences.map(() => IN_TIME);
+  const written = row?.renewed == null ? undefined : new Set(row.renewed);
   const renewed = new Map<string, Renewed>();
-  for (const [id, owner, generation, lapsedMs, cancelRequested] of row.found ?? [])
+  for (const [id, owner, generation, lapsedMs, cancelRequested] of row?.found ?? [])
     if (written?.has(id) ?? true)
       renewed.set(keyOf(id, owner, generation), { outcome: "applied", lapsedMs, cancelRequested });
   const isRefused = (fence: Fence): boolean =>

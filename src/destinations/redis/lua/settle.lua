@@ -1,3 +1,4 @@
+-- What becomes of mark, effect and answer: kept together, or taken back together, or told as half made.
 if is_made and not failed then
   if key ~= '' then
     redis.call('HSET', ANSWERS, key, request .. '\n' .. answer)

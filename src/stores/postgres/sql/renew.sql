@@ -48,7 +48,8 @@ with moment as materialized (
            cross join moment m
            where c.lease_until >= m.now and not c.cancel_requested) as plain
 )
-select case when least(n.renewed, n.plain) < cardinality($1)
+select least(n.renewed, n.plain)::integer as plain,
+       case when least(n.renewed, n.plain) < cardinality($1)
             then (select coalesce(json_agg(json_build_array(c.job_id, c.owner, c.generation,
                                                             greatest(m.now - c.lease_until, 0), c.cancel_requested)), '[]')
                     from current c
