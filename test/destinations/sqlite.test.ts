@@ -3,12 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type SqliteGuard, StaleTokenError, sqliteGuard } from "../../src/destinations/sqlite/index.ts";
+import {
+  type GuardDatabase,
+  type SqliteGuard,
+  StaleTokenError,
+  sqliteGuard,
+} from "../../src/destinations/sqlite/index.ts";
 import {
   InvalidArgumentError,
   InvalidTransactionError,
   StoreBusyError,
   TransactionBodyError,
+  UnknownOutcomeError,
 } from "../../src/errors.ts";
 import { type Database, openDatabase } from "../../src/stores/sqlite/index.ts";
 import { Child } from "../support/child.ts";
@@ -128,6 +134,102 @@ describe("the guard on SQLite", () => {
     );
     await Promise.all(writes);
     expect(await effects()).toEqual([1, 2, 3].flatMap((n) => [`${n} first`, `${n} second`]));
+  });
+
+  describe("writes that wait together", () => {
+    /** A handle on the handle, that tells what statements were prepared and run. */
+    function heard(database: Database): { handle: GuardDatabase; said: string[] } {
+      const said: string[] = [];
+      const handle: GuardDatabase = {
+        exec: (text) => database.exec(text),
+        prepare(text) {
+          const statement = database.prepare(text);
+          return {
+            run(...parameters) {
+              said.push(text);
+              return statement.run(...(parameters as never[]));
+            },
+            get: (...parameters) => statement.get(...(parameters as never[])),
+            all: (...parameters) => statement.all(...(parameters as never[])),
+          };
+        },
+        get isTransaction() {
+          return database.isTransaction === true;
+        },
+      };
+      return { handle, said };
+    }
+
+    it("share one commit", async () => {
+      const { guard, database, effects } = await world();
+      await guard.migrate();
+      const { handle, said } = heard(database);
+      const other = sqliteGuard(handle);
+      await Promise.all([1, 2, 3].map((n) => other.write(lease(n), { step: `${n}` }, insert(`${n}`))));
+      expect(said.filter((text) => text === "commit")).toHaveLength(1);
+      expect(await effects()).toEqual(["1", "2", "3"]);
+    });
+
+    it("are told and undone apart: one that throws, one that is refused, one that waits too long", async () => {
+      const { guard, effects } = await world();
+      const outcomes = await Promise.allSettled([
+        guard.write(lease(2, "b"), {}, insert("first")),
+        guard.write(lease(3, "c"), {}, async (tx) => {
+          await insert("undone")(tx);
+          throw new Error("its own");
+        }),
+        guard.write(lease(1), {}, insert("stale")),
+        guard.write(lease(4, "d"), {}, async (tx) => {
+          await insert("pending")(tx);
+          await nextTurn();
+        }),
+        guard.write(lease(2, "b"), {}, insert("in the next transaction")),
+      ]);
+      expect(
+        outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason : outcome.status)),
+      ).toEqual([
+        "fulfilled",
+        expect.objectContaining({ message: "its own" }),
+        expect.any(StaleTokenError),
+        expect.any(TransactionBodyError),
+        "fulfilled",
+      ]);
+      expect(await effects()).toEqual(["first", "in the next transaction"]);
+      expect(await guard.markOf(LINE)).toEqual({ generation: 2, owner: "b" });
+    });
+
+    it.each(["commit", "rollback"])(
+      "are not known to be written when one of them says %s; those that had not begun are written after it",
+      async (end) => {
+        const { guard, database, effects } = await world();
+        await guard.migrate();
+        const [before, breaker, after] = await Promise.allSettled([
+          guard.write(lease(1), { step: "s" }, insert("before")),
+          guard.write(lease(1), {}, () => database.exec(end)),
+          guard.write(lease(1), {}, insert("after")),
+        ]);
+        expect(before).toMatchObject({ reason: expect.any(UnknownOutcomeError) });
+        expect(breaker).toMatchObject({ reason: expect.any(InvalidTransactionError) });
+        expect(after).toMatchObject({ status: "fulfilled" });
+        expect(await effects()).toEqual(end === "commit" ? ["before", "after"] : ["after"]);
+        // Whichever it was, to repeat it is right.
+        await guard.write(lease(1), { step: "s" }, insert("before"));
+        expect((await effects()).toSorted()).toEqual(["after", "before"]);
+      },
+    );
+
+    it("are all refused while another process holds the file, each after its own time", async () => {
+      const { guard, path, effects } = await world({ timeoutMs: 50 });
+      await guard.migrate();
+      const other = await openDatabase(path);
+      other.exec("begin immediate");
+      const writes = await Promise.allSettled([1, 2].map((n) => guard.write(lease(n), {}, insert(`${n}`))));
+      for (const write of writes) expect(write).toMatchObject({ reason: expect.any(StoreBusyError) });
+      other.exec("rollback");
+      other.close();
+      await guard.write(lease(1), {}, insert("then"));
+      expect(await effects()).toEqual(["then"]);
+    });
   });
 
   it("admitIn guards what the caller writes in a transaction of its own, on any handle of the file", async () => {

@@ -12,7 +12,8 @@ import { admitStep } from "./admit-step.ts";
 import type { GuardDatabase } from "./database.ts";
 import type { SqliteGuard } from "./index.ts";
 import { Tables } from "./tables.ts";
-import { type GuardTx, type OpenTx, Turns } from "./turns.ts";
+import { Turns } from "./turns.ts";
+import type { GuardTx, OpenTx } from "./tx.ts";
 
 export class Guard implements SqliteGuard {
   readonly level = "fenced + deduplicated";

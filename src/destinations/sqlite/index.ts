@@ -6,7 +6,7 @@ import type { AdmittedStep, Guard as AnyGuard, EffectLease, StepOptions } from "
 import type { Pruned } from "../pruned.ts";
 import type { GuardDatabase } from "./database.ts";
 import { Guard } from "./guard.ts";
-import type { GuardTx } from "./turns.ts";
+import type { GuardTx } from "./tx.ts";
 
 export type {
   AdmittedStep,
@@ -19,7 +19,7 @@ export type {
 export type { Pruned } from "../pruned.ts";
 export { EffectMismatchError, EffectRunningError, PrunedLineError, StaleTokenError } from "../refusals.ts";
 export type { GuardDatabase, GuardStatement } from "./database.ts";
-export type { GuardTx } from "./turns.ts";
+export type { GuardTx } from "./tx.ts";
 
 export interface SqliteGuardOptions {
   /** The application's open handle on the file with the data: `node:sqlite`'s `DatabaseSync` or one alike. */
@@ -61,8 +61,8 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 /**
  * Guards tables of a SQLite file, which several processes of one machine may share: marks, effects and answers are
  * written in one transaction (D1) that ends with the turn of the event loop in which it began. So a body is synchronous
- * or awaits `tx` alone; one that is still pending then is rolled back with `TransactionBodyError`. Fenced and
- * deduplicated.
+ * or awaits `tx` alone; one that is still pending then is rolled back with `TransactionBodyError`. Writes that wait
+ * together share a transaction, a savepoint each. Fenced and deduplicated.
  *
  * Not protected: what a body does elsewhere than through `tx` or the handle, and whoever writes to the tables past the
  * guard.

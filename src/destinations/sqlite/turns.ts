@@ -1,168 +1,123 @@
 /** Transactions on the caller's handle, none of which is open for longer than one turn of the event loop. */
 
 import type { World } from "../../clock/world.ts";
-import {
-  InvalidTransactionError,
-  StoreBusyError,
-  TransactionBodyError,
-  UnknownOutcomeError,
-} from "../../errors.ts";
-import { durably, type GuardDatabase, type GuardStatement, isBusy, isDefinite } from "./database.ts";
+import { StoreBusyError, UnknownOutcomeError } from "../../errors.ts";
+import { Connection, HandleInUse } from "./connection.ts";
+import { type GuardDatabase, isBusy, isDefinite } from "./database.ts";
+import { Together, type Waiting } from "./together.ts";
+import type { OpenTx } from "./tx.ts";
 
-/** The body's view of the transaction; of no use once the body is over. */
-export interface GuardTx {
-  /** `$1`, `$2` … stand for `params`. Inside the body the handle itself may be used as well: it is the same transaction. */
-  query<Row = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: Row[] }>;
-}
-
-export class OpenTx implements GuardTx {
-  readonly #database: GuardDatabase;
-  isOpen = true;
-
-  constructor(database: GuardDatabase) {
-    this.#database = database;
-  }
-
-  async query<Row>(text: string, params: readonly unknown[] = []): Promise<{ rows: Row[] }> {
-    if (!this.isOpen) {
-      throw new InvalidTransactionError("This transaction is over.", {
-        next: "Use tx only inside the body.",
-      });
-    }
-    return { rows: this.#database.prepare(text).all(numbered(params)) as Row[] };
-  }
-}
-
-type Outcome<Result> = { readonly value: Result } | { readonly error: unknown };
+/** Nobody else has the write lock meanwhile. */
+const MOST_TOGETHER = 500;
 
 /** Somebody else has the file's write lock, or a transaction open on the handle. */
 interface Busy {
   readonly busy: unknown;
 }
 
+/** Writes that wait together share one transaction and one write to the disk. */
 export class Turns {
-  readonly #database: GuardDatabase;
-  #begin: GuardStatement | undefined;
-  #commit: GuardStatement | undefined;
+  readonly #connection: Connection;
   readonly #world: World;
   readonly #timeoutMs: number;
+  readonly #waiting: Waiting[] = [];
+  #isRunning = false;
 
   constructor(database: GuardDatabase, world: World, timeoutMs: number) {
-    this.#database = database;
+    this.#connection = new Connection(database);
     this.#world = world;
     this.#timeoutMs = timeoutMs;
   }
 
   /**
-   * Commits what `work` did, or rolls all of it back.
+   * Commits what `work` did, or undoes all of it, whatever becomes of others beside it.
    *
    * @throws {TransactionBodyError} `work` was still pending when the turn ended
    * @throws {StoreBusyError} certainly nothing was written: the write lock was not to be had
-   * @throws {UnknownOutcomeError} the commit failed in a way that leaves it open
+   * @throws {UnknownOutcomeError} the commit failed in a way that leaves it open, or somebody else's body ended the transaction
    */
-  async run<Result>(operation: string, work: (tx: OpenTx) => Promise<Result>): Promise<Result> {
+  run<Result>(operation: string, work: (tx: OpenTx) => Promise<Result>): Promise<Result> {
     const beganMs = this.#world.clock.monotonicMs();
-    for (;;) {
-      const done = await this.#turn(operation, work);
-      if (!("busy" in done)) return done.value;
-      const waitedMs = this.#world.clock.monotonicMs() - beganMs;
-      if (waitedMs >= this.#timeoutMs) throw new StoreBusyError(operation, waitedMs, done.busy);
-      await this.#world.timers.sleep(1 + 2 * this.#world.random.next());
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({ operation, beganMs, work, resolve: resolve as (value: unknown) => void, reject });
+      if (!this.#isRunning) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.length > 0) {
+      const busy = await this.#turn();
+      if (busy === undefined) continue;
+      this.#giveUp(busy);
+      if (this.#waiting.length > 0) await this.#world.timers.sleep(1 + 2 * this.#world.random.next());
+    }
+    this.#isRunning = false;
+  }
+
+  /** All of them when it is not for want of the lock, else those who have waited for long enough. */
+  #giveUp({ busy }: Busy): void {
+    const nowMs = this.#world.clock.monotonicMs();
+    const mayPass = isBusy(busy) || busy instanceof HandleInUse;
+    for (const waiting of this.#waiting.splice(0)) {
+      const waitedMs = nowMs - waiting.beganMs;
+      if (!mayPass) waiting.reject(busy);
+      else if (waitedMs < this.#timeoutMs) this.#waiting.push(waiting);
+      else waiting.reject(new StoreBusyError(waiting.operation, waitedMs, busy));
     }
   }
 
   /**
    * Two callbacks that are asked for together have nothing but promises between them: no timer, no I/O of anybody's finds
-   * the handle inside our transaction. And those of several writes never stand between each other.
+   * the handle inside our transaction. The bodies follow each other in between; those for which it was too short are for the next.
    */
-  #turn<Result>(
-    operation: string,
-    work: (tx: OpenTx) => Promise<Result>,
-  ): Promise<{ readonly value: Result } | Busy> {
-    return new Promise((resolve, reject) => {
-      const tx = new OpenTx(this.#database);
+  #turn(): Promise<Busy | undefined> {
+    return new Promise((resolve) => {
       let busy: Busy | undefined;
+      let together: Together | undefined;
       let restore = (): void => {};
-      let outcome: Outcome<Result> = { error: new TransactionBodyError("a guarded write") };
       this.#world.timers.nextTurn(() => {
         try {
-          if (this.#database.isTransaction === true) throw new HandleInUse();
-          restore = durably(this.#database);
-          this.#begin ??= this.#database.prepare("begin immediate");
-          this.#begin.run();
+          restore = this.#connection.begin();
         } catch (error) {
           busy = { busy: error };
           return;
         }
-        // What comes after the end of the turn is too late to be looked at.
-        work(tx).then(
-          (value) => {
-            outcome = { value };
-          },
-          (error: unknown) => {
-            outcome = { error };
-          },
-        );
+        together = new Together(this.#connection, this.#waiting.splice(0, MOST_TOGETHER));
+        void together.run();
       });
       this.#world.timers.nextTurn(() => {
-        tx.isOpen = false;
-        try {
-          if (busy === undefined) resolve({ value: this.#finish(operation, outcome) });
-          else if (isBusy(busy.busy) || busy.busy instanceof HandleInUse) resolve(busy);
-          else reject(busy.busy);
-        } catch (error) {
-          reject(error);
-        } finally {
-          restore();
-        }
+        if (together !== undefined) this.#finish(together);
+        restore();
+        resolve(busy);
       });
     });
   }
 
-  #finish<Result>(operation: string, outcome: Outcome<Result>): Result {
-    if ("error" in outcome) {
-      this.#rollBack();
-      throw outcome.error;
+  #finish(together: Together): void {
+    this.#waiting.unshift(...together.end());
+    const { broken, hasWritten } = together;
+    if (broken === undefined && hasWritten) {
+      this.#commit(together);
+      return;
     }
-    if (this.#database.isTransaction === false) {
-      throw new InvalidTransactionError("The transaction was ended inside the body.", {
-        next: "Leave commit and rollback to the guard. What was written before may be there, unguarded.",
-      });
-    }
+    this.#connection.rollBack();
+    together.answer((operation) => new UnknownOutcomeError(operation, broken?.by));
+  }
+
+  #commit(together: Together): void {
     try {
       this.#world.reached("in-store-transaction");
-      this.#commit ??= this.#database.prepare("commit");
-      this.#commit.run();
+      this.#connection.commit();
+      together.answer();
     } catch (error) {
-      this.#rollBack();
-      if (isBusy(error)) throw new StoreBusyError(operation, 0, error);
-      throw isDefinite(error) ? error : new UnknownOutcomeError(operation, error);
-    }
-    return outcome.value;
-  }
-
-  #rollBack(): void {
-    try {
-      this.#database.exec("rollback");
-    } catch {
-      // SQLite had rolled back on its own; the error that led here is the one to be told.
+      this.#connection.rollBack();
+      together.answer((operation) => failureOf(operation, error));
     }
   }
 }
 
-/** The caller has a transaction open on the handle: its end is waited for. */
-class HandleInUse extends Error {
-  constructor() {
-    super("The handle is in a transaction of its owner's.");
-  }
-}
-
-/** `$1` is a named parameter to SQLite. */
-function numbered(params: readonly unknown[]): Record<string, unknown> {
-  return Object.fromEntries(params.map((value, index) => [`$${index + 1}`, storable(value)]));
-}
-
-function storable(value: unknown): unknown {
-  if (typeof value === "boolean") return value ? 1 : 0;
-  return value === undefined ? null : value;
+function failureOf(operation: string, error: unknown): unknown {
+  if (isBusy(error)) return new StoreBusyError(operation, 0, error);
+  return isDefinite(error) ? error : new UnknownOutcomeError(operation, error);
 }
