@@ -1,5 +1,6 @@
 // Makes a full run of parts that were run one after the other, each of them with all rounds: figures are ratios within a workload,
-// and a workload is never taken from two parts.
+// and a workload is never taken from two parts. Parts may be of several machines, since none compares with another's figures;
+// which workload ran where is told.
 //
 //   node bench/join.js results/A-part.json results/B-part.json …     the later one counts where both have a workload
 
@@ -7,7 +8,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { cases } from "./cases.js";
-import { FULL_ROUNDS, textOf } from "./report.js";
+import { FULL_ROUNDS, placesOf, textOf } from "./report.js";
+import { toldOf } from "./told.js";
 
 /** @typedef {import("./report.js").Report} Report */
 
@@ -18,13 +20,11 @@ const parts = files.map((file) => JSON.parse(readFileSync(file, "utf8")));
 parts.sort((one, other) => one.startedAt.localeCompare(other.startedAt));
 const newest = /** @type {Report} */ (parts.at(-1));
 
-for (const { startedAt, method, machine, systems } of parts) {
+for (const { startedAt, method, systems } of parts) {
   if (method.run === "quick" || method.rounds < FULL_ROUNDS)
     refuse(
       `The run of ${startedAt} is ${method.run}, of ${method.rounds} rounds: ${FULL_ROUNDS} are wanted.`,
     );
-  if (!isDeepStrictEqual(machine, newest.machine))
-    refuse(`The run of ${startedAt} was on another machine, or Node.`);
   for (const [database, present] of Object.entries(systems)) {
     const others = newest.systems[database];
     if (others !== undefined && !isDeepStrictEqual(present, others))
@@ -50,13 +50,21 @@ const whole = {
   servers: Object.assign({}, ...parts.map(({ servers }) => servers)),
   notRun: [...new Set(parts.flatMap(({ notRun }) => notRun))],
   method: { ...newest.method, run: "full", only: [] },
-  parts: Object.fromEntries([...partOf].map(([workload, { startedAt }]) => [workload, startedAt])),
+  parts: parts.flatMap((part) => {
+    const { startedAt, machine } = part;
+    const workloads = [...partOf].filter(([, of]) => of === part).map(([workload]) => workload);
+    return workloads.length === 0 ? [] : [{ workloads, startedAt, machine }];
+  }),
   cases: rows,
 };
 const name = `${whole.startedAt.replaceAll(/[:.]/g, "-")}-full.json`;
 const out = fileURLToPath(new URL(`./results/${name}`, import.meta.url));
 writeFileSync(out, textOf(whole));
-console.log(`${rows.length} rows of ${parts.length} parts: ${out}`);
+writeFileSync(
+  out.replace(/json$/, "md"),
+  `# ${name.replace(".json", "")}\n\n${placesOf(whole).join("\n")}\n\n${toldOf(whole)}\n`,
+);
+console.log(`${rows.length} rows of ${parts.length} parts: ${out}, and .md`);
 
 /** @param {string} why @returns {never} */
 function refuse(why) {

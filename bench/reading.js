@@ -6,6 +6,7 @@ export const OURS = "leasehold on PostgreSQL";
 export const OURS_THIN = "leasehold on PostgreSQL, thin history";
 export const OURS_ON_SQLITE = "leasehold on SQLite";
 export const BULLMQ_ON_REDIS = ["bullmq on Redis", "bullmq on Redis tuned"];
+export const BARE = "bare PostgreSQL";
 export const POSTGRES_PEERS = ["graphile-worker", "pg-boss", "bullmq on PostgreSQL", "sidequest"];
 
 /**

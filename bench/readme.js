@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { placesOf } from "./report.js";
 import { median, quantile } from "./statistics.js";
 import { digits, markdown, timesBetter } from "./table.js";
 
@@ -36,13 +37,12 @@ const readme = new URL("../README.md", import.meta.url);
 
 /** @param {import("./report.js").Report} report @param {string} file */
 function section(report, file) {
-  const { machine, method, systems, servers } = report;
+  const { method, systems } = report;
   const { sqlite = [], postgres = [] } = systems;
   const tables = [
     tableOf(report, postgres, "On servers", ON_SERVERS, ""),
     ...["full", "normal"].map((mode) => tableOf(report, sqlite, `SQLite, ${mode}`, ON_SQLITE, ` ${mode}`)),
   ].filter((table) => table !== undefined);
-  const versions = Object.entries(servers).map(([name, { version }]) => `${name} ${version}`);
   return `## How fast
 
 Beside other job queues, in turns within one run, medians of ${method.rounds} rounds, of jobs that do nothing. In brackets: how many
@@ -50,7 +50,7 @@ times better Leasehold is. Trust these ratios rather than the figures: they were
 
 ${tables.join("\n\n")}
 
-On ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system}, Node ${machine.node.replace("v", "")}${versions.length > 0 ? `, ${versions.join(", ")}` : ""}, ${report.startedAt.slice(0, 10)}.
+${placesOf(report).join("\n")}
 Inputs are ${method.payloadBytes} bytes of JSON; workers run 10 jobs at once unless it says otherwise. PostgreSQL waits for the disk with every commit, as
 it comes; Redis syncs its append-only file each second; SQLite's \`full\` waits for the disk, \`normal\` does not. Settings:
 ${settingsOf([...postgres, ...sqlite])}.

@@ -24,7 +24,8 @@ import { keyOf, roundsOf } from "./turns.js";
  * @property {Record<string, { version: string, settings: Record<string, unknown> }>} servers
  * @property {string[]} notRun
  * @property {{ run: "quick" | "part" | "full", rounds: number, only: string[], order: string, payloadBytes: number, place: string }} method
- * @property {Record<string, string>} [parts] when each workload was begun, of a run that was joined of several
+ * @property {{ workloads: string[], startedAt: string, machine: Report["machine"] }[]} [parts] of a run that was joined of
+ *   several; then `machine` is that of the last
  * @property {Row[]} cases
  */
 
@@ -109,4 +110,27 @@ export function textOf(report) {
     1,
   );
   return `${text.replaceAll(/\[\s+(-?[\d.]+(?:,\s+-?[\d.]+)*)\s+\]/g, (list) => list.replaceAll(/\s+/g, ""))}\n`;
+}
+
+/**
+ * Where and when, a line for each machine; of a run in parts also what.
+ *
+ * @param {Pick<Report, "parts" | "machine" | "startedAt" | "servers">} report
+ */
+export function placesOf(report) {
+  const { parts = [{ ...report, workloads: [] }] } = report;
+  const servers = Object.entries(report.servers).map(([name, { version }]) => `${name} ${version}`);
+  const places = new Map();
+  for (const { machine, startedAt, workloads } of parts) {
+    const { cpu, cores, memoryGiB, system, node } = machine;
+    const place = [
+      `On ${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node ${node.replace("v", "")}`,
+      ...servers,
+      startedAt.slice(0, 10),
+    ].join(", ");
+    places.set(place, [...(places.get(place) ?? []), ...workloads]);
+  }
+  return [...places].map(([place, ids]) =>
+    places.size === 1 ? `${place}.` : `${place}: workloads ${ids.join(", ")}.`,
+  );
 }

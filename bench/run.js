@@ -1,6 +1,6 @@
 // Runs measures on systems in turns, prints tables, and writes all figures to results/.
 //
-//   npm run bench -- quick                 a glance: one round of some cases with fewer jobs, about five minutes
+//   npm run bench -- quick                 a glance: one round of some cases with fewer jobs, under four minutes
 //   npm run bench -- full                  all of it, five rounds
 //   … [--only B2,B9] [--on sqlite,postgres] [--rounds N] [--out FILE]
 
@@ -12,13 +12,12 @@ if (!existsSync(new URL("./node_modules/", import.meta.url))) {
   console.error("The systems to measure beside are not installed: run `npm ci --prefix bench` first.");
   process.exit(2);
 }
-const { cases: all, targets } = await import("./cases.js");
+const { cases: all } = await import("./cases.js");
 const { startRedis } = await import("./measures/redis.js");
 const { startServer } = await import("./measures/server.js");
 const { FULL_ROUNDS, reportOf, textOf } = await import("./report.js");
 const { systemsOn } = await import("./systems/system.js");
-const { tableOf } = await import("./table.js");
-const { targetsTable } = await import("./targets.js");
+const { toldOf } = await import("./told.js");
 const { measured } = await import("./turns.js");
 
 const KINDS = {
@@ -87,10 +86,7 @@ try {
 }
 
 if (kind === "quick") console.log("A glance, not a measurement: one round with fewer jobs.\n");
-for (const database of databases) console.log(`${tableOf(report, database)}\n`);
-const asked = targets.filter(({ workload }) => cases.some((one) => one.workload === workload));
-if (asked.length > 0) console.log(`${targetsTable(report, asked)}\n`);
-for (const line of report.notRun) console.log(`not run: ${line}`);
+console.log(`${toldOf(report)}\n`);
 const out = values.out ?? defaultFile();
 writeFileSync(out, textOf(report));
 console.log(`all figures: ${out}`);

@@ -42,6 +42,7 @@ export const systems = [
     settings: "10 at once, localQueue.size 2000, completeJobBatchDelay 0, failJobBatchDelay 0",
     takesPart: ["drain", "wake-up"],
     jobsToDrain: { default: 100_000 },
+    isFastest: true,
     concurrency: 10,
     open: (place) =>
       open(place, ({ concurrency, address, schema }) => ({

@@ -23,6 +23,7 @@ export const systems = [
     doors: ["bulk", "tx", "results", "seen", "lasting"],
     jobsToDrain: { default: 100_000 },
     atOnce: true,
+    isFastest: true,
     unfinished: "select from {schema}.job",
     row: {
       table: "{schema}.job",

@@ -17,6 +17,7 @@ export const systems = [
     doors: ["bulk", "results", "seen", "lasting"],
     jobsToDrain: { full: 60_000, normal: 100_000 },
     atOnce: true,
+    isFastest: true,
     row: {
       table: "leasehold_job",
       waiting: "select 1 from leasehold_job where phase = 1 and owner is null",

@@ -47,6 +47,7 @@ export const systems = [
       "batchSize 1000, burstWhenBatchFull, localConcurrency 4, LISTEN/NOTIFY; perJobResults for results",
     takesPart: ["drain", "wake-up"],
     doors: ["bulk", "tx", "results", "lasting"],
+    isFastest: true,
     concurrency: 4,
     open: (place) =>
       open(place, {

@@ -35,6 +35,8 @@
  * @property {("bulk" | "tx" | "results" | "seen" | "lasting")[]} doors which of the optional ones it has
  * @property {Record<string, number>} jobsToDrain by mode: enough for a second or more
  * @property {boolean} atOnce whether a worker runs several jobs at a time
+ * @property {boolean} [isFastest] the settings with which its kind is fastest: measured in each setting, and not just in the
+ *   one that a workload takes for the default
  * @property {number} [concurrency] the one with which it drains fastest, where it does not take the case's
  * @property {number} [pollMs] for how long a job may lie before a worker looks, where nothing tells the worker
  * @property {string} [unfinished] SQL for PostgreSQL: gives a row while a job is left in {schema}
@@ -62,6 +64,7 @@ const FILES = {
     "bullmq-on-redis",
     "bullmq-on-postgresql",
     "sidequest",
+    "bare-postgresql",
   ],
   // What is measured here is Leasehold against itself.
   redis: ["leasehold"],

@@ -67,8 +67,9 @@ function one({ processes, concurrency, results = false, cpu = false }) {
     on(system, setting) {
       if (!system.takesPart.includes("drain")) return undefined;
       if (results && !system.doors.includes("results")) return undefined;
-      // One that chooses by itself is measured once, beside everybody's default.
-      if (system.concurrency !== undefined && concurrency !== DEFAULT_CONCURRENCY) return undefined;
+      // One that chooses by itself, or is not its kind's fastest, is measured once, beside everybody's default.
+      const isOneForAll = system.concurrency !== undefined || !system.isFastest;
+      if (isOneForAll && concurrency !== DEFAULT_CONCURRENCY) return undefined;
       return () => drain(system, setting, { processes, concurrency, results, cpu });
     },
   };

@@ -3,7 +3,7 @@
 
 import { claimsPerJob } from "../measures/claims.js";
 import { wakeUp } from "../measures/wake-up.js";
-import { BULLMQ_ON_REDIS, lowest, OURS, ratio } from "../reading.js";
+import { BARE, BULLMQ_ON_REDIS, lowest, OURS, ratio } from "../reading.js";
 
 const CLAIMS = "B3 claims 50";
 
@@ -28,7 +28,9 @@ export const cases = [
     on: (system, setting) => {
       if (!system.takesPart.includes("wake-up")) return undefined;
       // One that polls each second or two takes long, and takes the same in every arrangement.
-      if (system.pollMs >= 1_000 && how.where !== "same") return undefined;
+      if (system.pollMs >= 1_000 && (how.where !== "same" || setting.scale < 1)) return undefined;
+      // Without a queue there is nobody to choose among many.
+      if (system.name === BARE && how.workers > 1) return undefined;
       return () => wakeUp(system, setting, how);
     },
   })),

@@ -43,9 +43,10 @@ export const cases = DATABASES.flatMap(({ database, ours, mode }) => {
     inQuick: inQuick && database === "postgres",
     rounds,
     on(system, setting) {
-      if (system.name !== ours && !(peers && PEERS.includes(system.name))) return undefined;
-      const concurrency = system.concurrency ?? CONCURRENCY;
       const { scale } = setting;
+      const isPeer = peers && scale === 1 && PEERS.includes(system.name);
+      if (system.name !== ours && !isPeer) return undefined;
+      const concurrency = system.concurrency ?? CONCURRENCY;
       return () =>
         measure(system, setting, { ...scaled(how, scale), concurrency, drains: scale < 1 ? 1 : DRAINS });
     },

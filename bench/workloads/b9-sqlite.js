@@ -127,7 +127,8 @@ function wakeUps(mode) {
     on(system, setting) {
       if (!system.takesPart.includes("wake-up")) return undefined;
       // One that polls each second takes long; neither the disk nor the arrangement matters to it.
-      if (system.pollMs >= 1_000 && (how.where !== "same" || mode !== "normal")) return undefined;
+      if (system.pollMs >= 1_000 && (how.where !== "same" || mode !== "normal" || setting.scale < 1))
+        return undefined;
       return () => wakeUp(system, setting, how);
     },
   }));
