@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock/world.ts";
 import type { JobRecord } from "../../protocol/job.ts";
+import type { WalkPace } from "./walk-pace.ts";
 
 interface Start {
   readonly priority: number;
@@ -13,34 +14,64 @@ export interface Asked extends Start {
 
 const FIRST: Start = { priority: -(2 ** 31), seq: 0 };
 
+/** From where a claim looks at each of its queues. */
+export interface Starts {
+  readonly asked: readonly Asked[];
+  readonly isWalk: boolean;
+  /** A walk is due, and has to wait for so long, ms. */
+  readonly walkInMs: number | undefined;
+}
+
 /**
  * Where in each queue the next claim may begin: behind the last job that this process has claimed. Before it stand only
  * rows that are leased, or dead and not yet cleaned away, through which every claim would have to walk; under somebody's
  * long transaction that walk is what makes queues slow.
  *
  * It is forgotten each `everyMs`, so that what takes its place in front (late commits, jobs given back, higher
- * priorities) is overtaken for no longer than that (C15).
+ * priorities) is overtaken for no longer than that (C15), unless the walk itself takes long.
  */
 export class Hints {
   readonly #clock: Clock;
-  readonly #everyMs: number;
+  readonly #pace: WalkPace;
   readonly #byQueue = new Map<string, Start>();
   readonly #withResources = new Set<string>();
   readonly #limited = new Set<string>();
-  #forgottenMs = Number.NEGATIVE_INFINITY;
+  #walkedMs = Number.NEGATIVE_INFINITY;
+  #restUntilMs = Number.NEGATIVE_INFINITY;
+  #isForgotten = false;
 
-  constructor(clock: Clock, everyMs: number) {
+  constructor(clock: Clock, pace: WalkPace) {
     this.#clock = clock;
-    this.#everyMs = everyMs;
+    this.#pace = pace;
   }
 
-  startsOf(queues: readonly string[], fromTheBeginning: boolean): Asked[] {
+  startsOf(queues: readonly string[], fromTheBeginning: boolean): Starts {
     const nowMs = this.#clock.monotonicMs();
-    if (fromTheBeginning || nowMs - this.#forgottenMs >= this.#everyMs) {
+    const isDue = fromTheBeginning || this.#isForgotten || nowMs - this.#walkedMs >= this.#pace.everyMs;
+    const restLeftMs = this.#restUntilMs - nowMs;
+    const isWalk = isDue && restLeftMs <= 0;
+    if (isWalk) {
       this.#byQueue.clear();
-      this.#forgottenMs = nowMs;
+      this.#isForgotten = false;
+      this.#walkedMs = nowMs;
     }
-    return queues.map((queue) => ({ queue, ...(this.#byQueue.get(queue) ?? FIRST) }));
+    return {
+      asked: queues.map((queue) => ({ queue, ...(this.#byQueue.get(queue) ?? FIRST) })),
+      isWalk,
+      walkInMs: isDue && !isWalk ? restLeftMs : undefined,
+    };
+  }
+
+  /** @returns what `look` does, which is timed: from what walks take follows how often they are made */
+  async timed<Result>(isWalk: boolean, look: () => Promise<Result>): Promise<Result> {
+    const beganMs = this.#clock.monotonicMs();
+    const result = await look();
+    const endedMs = this.#clock.monotonicMs();
+    if (isWalk) {
+      this.#pace.noteWalk(endedMs - beganMs);
+      this.#restUntilMs = endedMs + this.#pace.restMs;
+    } else this.#pace.noteClaim(endedMs - beganMs);
+    return result;
   }
 
   note(claimed: readonly JobRecord[]): void {
@@ -75,6 +106,6 @@ export class Hints {
 
   /** Something became due that may stand in front. */
   forget(): void {
-    this.#byQueue.clear();
+    this.#isForgotten = true;
   }
 }

@@ -3,6 +3,7 @@
  * repeated when it had to send jobs away to wait.
  */
 
+import { sooner } from "../../protocol/limit.ts";
 import type { ClaimedJob, ClaimRequest } from "../store.ts";
 import { claimedFromTuple, claimFromTuple } from "./claimed.ts";
 import type { Asked, Hints } from "./hints.ts";
@@ -41,13 +42,17 @@ export async function lookRepeatedly(
   if (jobs.length > 0 && jobs.length >= request.limit) return undefined;
   let queues: readonly string[] = [...new Set(request.queues)];
   let looked: Look = NOTHING;
+  let nextWalkInMs: number | undefined;
   for (let look = 0; look < LOOKS && queues.length > 0; look++) {
     const wanted = request.limit - jobs.length;
     const fewest = looked.waits > 0 ? FEWEST_CANDIDATES : wanted;
     const isWhole = reach !== "ready" || hints.knowResources(queues);
-    const asked = hints.startsOf(queues, reach === "lapsed" && look === 0);
+    const { asked, isWalk, walkInMs } = hints.startsOf(queues, reach === "lapsed" && look === 0);
+    nextWalkInMs = walkInMs;
     try {
-      looked = await lookFor(sql, request, asked, time, isWhole, isLimited, wanted, fewest);
+      looked = await hints.timed(isWalk, () =>
+        lookFor(sql, request, asked, time, isWhole, isLimited, wanted, fewest),
+      );
     } catch (error) {
       if (jobs.length === 0 || isLimited) throw error;
       break; // what was claimed before is ours, and must not be lost with this answer
@@ -66,7 +71,7 @@ export async function lookRepeatedly(
     if (looked.waits === 0) queues = queues.length > 1 ? looked.full : [];
   }
   const mayBeMore = looked.waits > 0 && jobs.length < request.limit;
-  return mayBeMore ? 0 : looked.nextDueInMs;
+  return mayBeMore ? 0 : sooner(looked.nextDueInMs, nextWalkInMs);
 }
 
 interface Look {

@@ -69,6 +69,7 @@ import { StoreTime } from "./store-time.ts";
 import { Sweep } from "./sweep.ts";
 import { callersTransaction } from "./transaction.ts";
 import { findLease } from "./transition.ts";
+import { WalkPace } from "./walk-pace.ts";
 
 /** The store for many machines: one PostgreSQL schema. */
 export class PostgresStore implements Store {
@@ -100,12 +101,12 @@ export class PostgresStore implements Store {
   ) {
     this.#world = options.world ?? systemWorld();
     this.#texts = new Texts(loadStatements(schema), options.trace);
-    const sweepMs = options.sweepMs ?? DEFAULT_SWEEP_MS;
+    const pace = new WalkPace(options.sweepMs ?? DEFAULT_SWEEP_MS);
     const { clock } = this.#world;
     const time = new StoreTime(clock);
-    this.#hints = new Hints(clock, sweepMs);
+    this.#hints = new Hints(clock, pace);
     this.#memory = {
-      sweep: new Sweep(clock, sweepMs, time, this.#orderSweep),
+      sweep: new Sweep(clock, pace, time, this.#orderSweep),
       hints: this.#hints,
       time,
       onSwept: () => this.#dueNow("anything", true),

@@ -14,6 +14,7 @@ import type { OrderSweep } from "./order-sweep.ts";
 import type { Sql } from "./statements.ts";
 import type { StoreTime } from "./store-time.ts";
 import { lockLease, lockUnlocked, saveFreedLease, saveJob } from "./transition.ts";
+import type { WalkPace } from "./walk-pace.ts";
 
 /** How many rows of the line one sweep looks at. The next one goes on behind them, so each is reached in its turn. */
 const ROWS_A_SWEEP = 2_000;
@@ -54,7 +55,7 @@ export class Sweep {
    */
   followsLapse = false;
   readonly #clock: Clock;
-  readonly #everyMs: number;
+  readonly #pace: WalkPace;
   readonly #time: StoreTime;
   #lastMs = Number.NEGATIVE_INFINITY;
   #lastPromotionMs = Number.NEGATIVE_INFINITY;
@@ -67,16 +68,16 @@ export class Sweep {
   #resource = "";
   readonly #order: OrderSweep;
 
-  constructor(clock: Clock, everyMs: number, time: StoreTime, order: OrderSweep) {
+  constructor(clock: Clock, pace: WalkPace, time: StoreTime, order: OrderSweep) {
     this.#order = order;
     this.#clock = clock;
-    this.#everyMs = everyMs;
+    this.#pace = pace;
     this.#time = time;
   }
 
   /** With an interval of 0 each claim sweeps, and waits for it. */
   get isAwaited(): boolean {
-    return this.#everyMs === 0;
+    return this.#pace.everyMs === 0;
   }
 
   /**
@@ -85,7 +86,7 @@ export class Sweep {
    */
   isDue(takeover: boolean): "now" | "if nothing is found" | "no" {
     const sinceMs = this.#clock.monotonicMs() - (takeover ? this.#lastMs : this.#lastPromotionMs);
-    if (sinceMs < this.#everyMs) return "no";
+    if (sinceMs < this.#pace.intervalMs) return "no";
     if (this.isAwaited || this.#isPutOff) return "now";
     this.#isPutOff = true;
     return "if nothing is found";
