@@ -151,7 +151,8 @@ export class Run implements LeaseHolder, ContextRun {
     this.settlement = settlement;
     this.phase = "settling";
     // It did not hang: however long its outcome takes to be known, its lease is kept for it.
-    if (this.claimed.job.maxRunMs !== null) this.host.limit(this.lease, Number.POSITIVE_INFINITY);
+    if (this.claimed.job.maxRunMs !== null && !this.stuck)
+      this.host.limit(this.lease, Number.POSITIVE_INFINITY);
     this.host.handlerEnded(this);
     if (this.completing !== undefined || this.host.writer.isBusyWith(this)) await this.#quiet();
     this.#conclude();
@@ -351,7 +352,8 @@ export class Run implements LeaseHolder, ContextRun {
 
   #markStuck(nowMs: number): void {
     this.stuck = true;
-    this.host.drop(this.lease);
+    // Held all the same: a renewal that is under way may be refused yet, and ends its trust then (I11).
+    this.host.limit(this.lease, nowMs);
     this.host.stuck(this, this.aborted ?? "shutdown", nowMs - this.startedAtMs);
   }
 

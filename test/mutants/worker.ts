@@ -100,8 +100,20 @@ export const WORKER_MUTANTS: readonly SourceMutant[] = [
     file: "src/worker/run.ts",
     edits: [
       {
-        find: "    this.stuck = true;\n    this.host.drop(this.lease);\n",
-        replace: "    this.stuck = true;\n",
+        find: "    this.host.limit(this.lease, nowMs);\n    this.host.stuck",
+        replace: "    this.host.stuck",
+      },
+    ],
+    tiers: ["worker"],
+    tests: { worker: ["test/worker/losing.test.ts"] },
+  },
+  {
+    name: "a stuck run hears of no refusal",
+    file: "src/worker/run.ts",
+    edits: [
+      {
+        find: "    this.host.limit(this.lease, nowMs);\n    this.host.stuck",
+        replace: "    this.host.drop(this.lease);\n    this.host.stuck",
       },
     ],
     tiers: ["worker"],

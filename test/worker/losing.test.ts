@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineJob } from "../../src/client/define-job.ts";
-import type { LeaseEndedError } from "../../src/errors.ts";
+import type { Lease } from "../../src/client/handler.ts";
+import { type LeaseEndedError, LeaseNotTrustedError } from "../../src/errors.ts";
 import { claimAndDie, gate, testWorld } from "./world.ts";
 
 describe("a handler that ignores its signal (W4)", () => {
@@ -53,6 +54,39 @@ describe("a handler that ignores its signal (W4)", () => {
     const stopped = worker.stop({ graceMs: 0 });
     await world.advance(2_000);
     await stopped;
+  });
+
+  it("is trusted no longer when a renewal that was under way then is refused (I11)", async () => {
+    const { leasehold, world, store } = testWorld();
+    let held: Lease | undefined;
+    const job = defineJob({
+      name: "job",
+      leaseMs: 6_000,
+      maxRunMs: 2_500,
+      run({ lease }) {
+        held = lease;
+        return new Promise(() => {});
+      },
+    });
+    const answer = await leasehold.enqueue(job);
+    const worker = leasehold.work([job], { graceMs: 100 });
+    const stuck: unknown[] = [];
+    worker.on("stuck", ({ reason }) => stuck.push(reason));
+    await world.settle();
+    await leasehold.pauseQueue("job");
+    await leasehold.revoke(answer);
+    const answers = gate();
+    store.after("renew", () => answers.promise);
+    await world.advance(2_700);
+    expect([store.called("renew"), stuck]).toEqual([1, ["max_run"]]);
+    expect(() => held?.assertTrusted()).not.toThrow();
+    answers.open();
+    await world.settle();
+    expect(() => held?.assertTrusted()).toThrow(LeaseNotTrustedError);
+    const stopped = worker.stop({ graceMs: 0 });
+    await world.advance(2_000);
+    await stopped;
+    expect(store.called("renew")).toBe(1);
   });
 
   it("may still end: its result is offered, and refused when somebody has claimed since", async () => {
