@@ -6,9 +6,9 @@ const USUAL_MS = 10;
 const WEIGHT = 1 / 8;
 
 /**
- * How often the line may be looked at from its beginning. That costs nothing as long as dead rows are cleaned away. Under
- * somebody's long transaction none is, and the walk over a million of them takes a quarter of a second: made each
- * `everyMs`, it would take more of the time than the claims. So behind a walk that took long comes a rest, in which claims go
+ * How often the line may be looked at from its beginning. That costs nothing where few rows are leased and dead ones are
+ * cleaned away. Under somebody's long transaction none is, and the walk over a million of them takes a quarter of a second: made
+ * each `everyMs`, it would take more of the time than the claims. So behind a walk that took long comes a rest, in which claims go
  * on from the hint. Until it is over, C15 is not kept: what takes its place in front is overtaken for that much longer.
  *
  * Long is what a walk takes above a claim from the hint, so that a slow server or network makes none; and what two walks in
