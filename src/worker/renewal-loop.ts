@@ -8,6 +8,11 @@ import { SLOTS, type SlotTable } from "./slots.ts";
 
 /** How often the table is looked through while anything is held. */
 export const SCAN_MS = 25;
+/**
+ * So many calls of one moment stay in step: leases that were claimed together stand side by side in the store, and to renew
+ * them together touches a tenth of the pages. More would make renewals come in bursts.
+ */
+const CALLS_IN_STEP = 4;
 /** With nothing held for so long, it sleeps until it is told. */
 const SLEEP_AFTER_MS = 1_000;
 
@@ -33,6 +38,8 @@ export class RenewalLoop {
   readonly #renewAtMs: Float64Array[] = [];
   readonly #named = new Map<number, { readonly version: number; readonly fence: NamedFence }>();
   readonly #drift = new Drift();
+  /** Of the claim whose leases were seen last: they begin in step. */
+  #newest = { sentMs: Number.NaN, random: 0 };
   #emptySinceMs: number | undefined;
   #running = false;
   #sending: Promise<void> | undefined;
@@ -119,7 +126,7 @@ export class RenewalLoop {
         held++;
         if (seen[slot] !== version) {
           seen[slot] = version;
-          renewAtMs[slot] = table.sentMs(slot) + renewAfterMs(table.leaseMs(slot), this.#world.random.next());
+          renewAtMs[slot] = this.#firstRenewalMs(table.sentMs(slot), table.leaseMs(slot));
         }
         const atMs = renewAtMs[slot] as number;
         if (atMs > untilMs) continue;
@@ -130,6 +137,11 @@ export class RenewalLoop {
       }
     }
     return { due, held, isLate };
+  }
+
+  #firstRenewalMs(sentMs: number, leaseMs: number): number {
+    if (sentMs !== this.#newest.sentMs) this.#newest = { sentMs, random: this.#world.random.next() };
+    return sentMs + renewAfterMs(leaseMs, this.#newest.random);
   }
 
   #dueAt(slot: number, nowMs: number): Due | undefined {
@@ -151,7 +163,9 @@ export class RenewalLoop {
   }
 
   async #send(due: readonly Due[]): Promise<void> {
+    let random = 0;
     for (let start = 0; start < due.length; start += FENCES_PER_CALL) {
+      if (start % (CALLS_IN_STEP * FENCES_PER_CALL) === 0) random = this.#world.random.next();
       const batch = due.slice(start, start + FENCES_PER_CALL);
       this.#world.reached("in-renewal");
       const sent = instant(this.#world.clock);
@@ -162,7 +176,8 @@ export class RenewalLoop {
         batch.map(({ fence }) => fence),
         { timeoutMs },
       );
-      for (const [i, member] of batch.entries()) this.#apply(member, answers[i] as RenewalAnswer, sent);
+      for (const [i, member] of batch.entries())
+        this.#apply(member, answers[i] as RenewalAnswer, sent, random);
     }
   }
 
@@ -170,6 +185,7 @@ export class RenewalLoop {
     { slot, version, leaseMs }: Due,
     answer: RenewalAnswer,
     sent: { readonly monotonicMs: number; readonly wallMs: number },
+    random: number,
   ): void {
     if (answer.outcome === "busy") return;
     const table = this.#tables[Math.floor(slot / SLOTS)] as SlotTable;
@@ -179,7 +195,7 @@ export class RenewalLoop {
       this.#post({ kind: "refused", slot, version, refusal: answer });
       return;
     }
-    renewAtMs[slot % SLOTS] = sent.monotonicMs + renewAfterMs(leaseMs, this.#world.random.next());
+    renewAtMs[slot % SLOTS] = sent.monotonicMs + renewAfterMs(leaseMs, random);
     table.renew(slot % SLOTS, version, sent.monotonicMs, sent.wallMs);
     if (answer.cancelRequested) this.#post({ kind: "cancel", slot, version });
   }
