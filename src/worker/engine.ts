@@ -293,7 +293,9 @@ export class Engine implements RunHost, ClaimerHost {
     this.roster.nowMs = now.monotonicMs;
     this.#renewer.tick(now);
     this.#slots.tick(now);
-    for (const run of [...this.roster.running]) run.tick(now);
+    // From the end: the last one takes the place of one that ends meanwhile, and has had its turn by then.
+    const { running } = this.roster;
+    for (let place = running.length - 1; place >= 0; place--) running[place]?.tick(now);
     return this.#live > 0;
   }
 

@@ -121,7 +121,8 @@ export class RenewalLoop {
       const seen = this.#seen[t] as Int32Array;
       const renewAtMs = this.#renewAtMs[t] as Float64Array;
       for (let slot = 0, end = table.highWater(); slot < end; slot++) {
-        const version = table.version(slot);
+        let version = table.glance(slot);
+        if (seen[slot] !== version) version = table.version(slot);
         if ((version & 1) === 0) continue;
         held++;
         if (seen[slot] !== version) {

@@ -108,6 +108,11 @@ export class SlotTable {
     Atomics.store(this.#ints, ASLEEP >> 2, asleep ? 1 : 0);
   }
 
+  /** The version, or one that it had a moment ago: enough to see that nothing has changed since the last look. */
+  glance(slot: number): number {
+    return this.#ints[(VERSIONS >> 2) + slot] as number;
+  }
+
   /** Odd while a lease is held there. */
   version(slot: number): number {
     return Atomics.load(this.#ints, (VERSIONS >> 2) + slot);
