@@ -32,18 +32,20 @@ async function open({ address, schema }) {
   await pool.query(
     `create table if not exists ${schema}.bare (id bigint generated always as identity primary key, input jsonb, owner text)`,
   );
-  /** Prepared, as a name makes it. */
-  const named = (text) => ({ name: text, text });
-  const insert = named(
-    `with added as (insert into ${schema}.bare (input) values ($1) returning id)
+  // Prepared, as a name makes it.
+  const insert = {
+    name: "insert",
+    text: `with added as (insert into ${schema}.bare (input) values ($1) returning id)
      select pg_notify('${schema}', id::text) from added`,
-  );
-  const insertMany = named(
-    `insert into ${schema}.bare (input) select * from jsonb_array_elements($1::jsonb)`,
-  );
-  const take = named(
-    `update ${schema}.bare set owner = 'me' where id = $1 and owner is null returning input`,
-  );
+  };
+  const insertMany = {
+    name: "insert many",
+    text: `insert into ${schema}.bare (input) select * from jsonb_array_elements($1::jsonb)`,
+  };
+  const take = {
+    name: "take",
+    text: `update ${schema}.bare set owner = 'me' where id = $1 and owner is null returning input`,
+  };
   let listener;
   return {
     add: (input) => pool.query({ ...insert, values: [JSON.stringify(input)] }),

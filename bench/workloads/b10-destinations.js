@@ -76,6 +76,7 @@ export const cases = KITS.flatMap(({ id, database, system: name, title, inFlight
     units: Object.fromEntries(WAYS.map((way) => [ofPlain(way), /** @type {const} */ ("%")])),
     settings: { ...("mode" in rest && rest.mode), inFlight: callers },
     inQuick: callers === ALONE && id !== "file",
+    rounds: 1, // which is five in turns, of all ways, and one more to warm up
     on: (system, setting) =>
       system.name === name
         ? () => measure(setting, { inFlight: callers, forMs: FOR_MS * Math.max(setting.scale, 0.1) })
