@@ -23,6 +23,8 @@ export interface WholeClaim {
   readonly waits: number;
   /** Id, name, and how many candidates were found, of each queue that had some. */
   readonly queues: readonly (readonly [number, string, number])[];
+  /** How long the server looked, ms, by its clock; its commit comes after that. */
+  readonly tookMs: number;
 }
 
 /** The columns of both statements, in their order. */

@@ -62,16 +62,12 @@ export class Hints {
     };
   }
 
-  /** @returns what `look` does, which is timed: from what walks take follows how often they are made */
-  async timed<Result>(isWalk: boolean, look: () => Promise<Result>): Promise<Result> {
-    const beganMs = this.#clock.monotonicMs();
-    const result = await look();
-    const endedMs = this.#clock.monotonicMs();
+  /** A look has taken so long, without its commit, ms: from what walks take follows how often they are made. */
+  noteLook(isWalk: boolean, tookMs: number): void {
     if (isWalk) {
-      this.#pace.noteWalk(endedMs - beganMs);
-      this.#restUntilMs = endedMs + this.#pace.restMs;
-    } else this.#pace.noteClaim(endedMs - beganMs);
-    return result;
+      this.#pace.noteWalk(tookMs);
+      this.#restUntilMs = this.#clock.monotonicMs() + this.#pace.restMs;
+    } else this.#pace.noteClaim(tookMs);
   }
 
   note(claimed: readonly JobRecord[]): void {

@@ -50,13 +50,12 @@ export async function lookRepeatedly(
     const { asked, isWalk, walkInMs } = hints.startsOf(queues, reach === "lapsed" && look === 0);
     nextWalkInMs = walkInMs;
     try {
-      looked = await hints.timed(isWalk, () =>
-        lookFor(sql, request, asked, time, isWhole, isLimited, wanted, fewest),
-      );
+      looked = await lookFor(sql, request, asked, time, isWhole, isLimited, wanted, fewest);
     } catch (error) {
       if (jobs.length === 0 || isLimited) throw error;
       break; // what was claimed before is ours, and must not be lost with this answer
     }
+    hints.noteLook(isWalk, looked.tookMs);
     jobs.push(...looked.jobs);
     hints.note(looked.jobs.map(({ job }) => job));
     if (!isLimited) hints.noteLimits(queues, looked.limited);
@@ -85,6 +84,7 @@ interface Look {
   /** The queues that have a limit, and were passed over. */
   readonly limited: readonly string[];
   readonly nextDueInMs: number | undefined;
+  readonly tookMs: number;
 }
 
 const NOTHING: Look = {
@@ -94,6 +94,7 @@ const NOTHING: Look = {
   full: [],
   limited: [],
   nextDueInMs: undefined,
+  tookMs: 0,
 };
 
 async function lookFor(
@@ -130,6 +131,7 @@ async function lookFor(
     resources: whole.resources,
     waits: whole.waits,
     limited: whole.limited ?? [],
+    tookMs: whole.tookMs,
     full: queues.flatMap(({ queue }, n) => (found.get(queue) === shares[n] ? [queue] : [])),
     nextDueInMs: whole.nextRunAt === null ? undefined : whole.nextRunAt - whole.now,
   };

@@ -11,8 +11,8 @@ const WEIGHT = 1 / 8;
  * each `everyMs`, it would take more of the time than the claims. So behind a walk that took long comes a rest, in which claims go
  * on from the hint. Until it is over, C15 is not kept: what takes its place in front is overtaken for that much longer.
  *
- * Long is what a walk takes above a claim from the hint, so that a slow server or network makes none; and what two walks in
- * turn took, so that one hiccup of the disk makes none.
+ * Long is what the server says that a walk took, without the wait for its commit or for the network, above a claim from the
+ * hint; and what two walks in turn took.
  */
 export class WalkPace {
   readonly everyMs: number;

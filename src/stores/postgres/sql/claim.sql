@@ -6,7 +6,7 @@
 -- nulls), so that it takes the line in its order, whatever its statistics say or lack: they are never right about a queue.
 -- Rows are written by way of `any (array(…))`, which the planner takes for ten elements: so it
 -- goes to the rows themselves, whatever it believes of the table. The first row of the answer is about the claim as a
--- whole, a JSON text in the place of an input; the jobs come after it, in no order. All that is a number stands in one
+-- whole, a JSON text in the place of an input, and in the end of it how long the look has taken, the commit not included; the jobs come after it, in no order. All that is a number stands in one
 -- array, because each column of a row costs as much as all of its numbers.
 with moment as materialized (
   select m.*, set_config('synchronous_commit', 'on', true) as durable from {schema}.moment m
@@ -64,7 +64,8 @@ select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null
          'limited', (select json_agg(name) from asked where share = 0),
          'queues', (select json_agg(json_build_array(a.id, a.name, n.found))
                       from asked a
-                      join (select queue, count(*) as found from found group by queue) n on n.queue = a.id))::text as input,
+                      join (select queue, count(*) as found from found group by queue) n on n.queue = a.id),
+         'tookMs', extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::text as input,
        null::text as error, null::text as progress, null::text as settled_owner, null::text as settled_operation,
        null::text as previous_owner
   from moment m
@@ -192,7 +193,8 @@ select null::uuid as job_id, null::bigint[] as numbers, null::text as name, null
          'limited', (select json_agg(name) from asked where share = 0),
          'queues', (select json_agg(json_build_array(a.id, a.name, n.found))
                       from asked a
-                      join (select queue, count(*) as found from found group by queue) n on n.queue = a.id))::text as input,
+                      join (select queue, count(*) as found from found group by queue) n on n.queue = a.id),
+         'tookMs', extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::text as input,
        null::text as error, null::text as progress, null::text as settled_owner, null::text as settled_operation,
        null::text as previous_owner
   from moment m
