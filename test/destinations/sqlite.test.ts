@@ -33,7 +33,7 @@ async function world(options: { timeoutMs?: number } = {}): Promise<World> {
   const path = join(folder, "data.db");
   const database = await openDatabase(path);
   onTestFinished(() => {
-    database.close();
+    if ((database as { isOpen?: boolean }).isOpen !== false) database.close();
     rmSync(folder, { recursive: true, force: true });
   });
   database.exec("pragma journal_mode = wal");
@@ -137,7 +137,7 @@ describe("the guard on SQLite", () => {
   });
 
   describe("writes that wait together", () => {
-    /** A handle on the handle, that tells what statements were prepared and run. */
+    /** A handle on the handle, that tells what was run. */
     function heard(database: Database): { handle: GuardDatabase; said: string[] } {
       const said: string[] = [];
       const handle: GuardDatabase = {
@@ -218,7 +218,7 @@ describe("the guard on SQLite", () => {
       },
     );
 
-    it("are all refused while another process holds the file, each after its own time", async () => {
+    it("are all refused while another process holds the file", async () => {
       const { guard, path, effects } = await world({ timeoutMs: 50 });
       await guard.migrate();
       const other = await openDatabase(path);
@@ -280,6 +280,17 @@ describe("the guard on SQLite", () => {
     const { guard, database } = await world();
     const write = guard.write(lease(1), {}, () => database.exec("commit"));
     await expect(write).rejects.toThrow(InvalidTransactionError);
+  });
+
+  it("refuses a body that closes the handle, and whoever comes after it", async () => {
+    const { guard, database } = await world();
+    database.exec("pragma synchronous = normal");
+    const outcomes = await Promise.allSettled([
+      guard.write(lease(1), {}, () => database.close()),
+      guard.write(lease(1), {}, insert("beside it")),
+    ]);
+    outcomes.push(...(await Promise.allSettled([guard.write(lease(1), {}, insert("later"))])));
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   });
 
   it("writes durably on a handle that does not, and leaves it as it was", async () => {

@@ -17,7 +17,14 @@ export class Connection {
    */
   begin(): () => void {
     if (this.database.isTransaction === true) throw new HandleInUse();
-    const restore = durably(this.database);
+    const setBack = durably(this.database);
+    const restore = (): void => {
+      try {
+        setBack();
+      } catch {
+        // A body has closed the handle: it will not be written with any more.
+      }
+    };
     try {
       this.#run("begin immediate");
       return restore;
@@ -27,9 +34,13 @@ export class Connection {
     }
   }
 
-  /** Known to be so; some handles do not tell. */
+  /** Known to be so; some handles do not tell, and one that was closed cannot. */
   get isOutside(): boolean {
-    return this.database.isTransaction === false;
+    try {
+      return this.database.isTransaction === false;
+    } catch {
+      return true;
+    }
   }
 
   commit(): void {
